@@ -1,0 +1,81 @@
+"""sterna: non-reversible parallel tempering for Python."""
+
+from sterna import models
+from sterna.distributions import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Categorical,
+    Cauchy,
+    Dirichlet,
+    DiscreteUniform,
+    Exponential,
+    Gamma,
+    Geometric,
+    HalfCauchy,
+    HalfNormal,
+    InverseGamma,
+    LogNormal,
+    LogUniform,
+    MultivariateNormal,
+    Normal,
+    Poisson,
+    Spin,
+    StudentT,
+    Uniform,
+)
+from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
+from sterna.explorers.heat_bath import RotorHeatBath, SpinHeatBath
+from sterna.explorers.slice import Slice
+from sterna.reference import Reference
+from sterna.result import Result, Round
+from sterna.sampling import sample
+from sterna.space import Binary, Integer, Real, Simplex
+from sterna.target import Target
+from sterna.tuning.evidence import Estimate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bernoulli",
+    "Beta",
+    "Binary",
+    "Binomial",
+    "Categorical",
+    "Cauchy",
+    "Dirichlet",
+    "DiscreteUniform",
+    "Error",
+    "Estimate",
+    "EvaluationError",
+    "Exponential",
+    "Gamma",
+    "Geometric",
+    "HalfCauchy",
+    "HalfNormal",
+    "InitialStateError",
+    "Integer",
+    "InverseGamma",
+    "LogNormal",
+    "LogUniform",
+    "MultivariateNormal",
+    "Normal",
+    "OptionError",
+    "Poisson",
+    "Real",
+    "Reference",
+    "Result",
+    "RotorHeatBath",
+    "Round",
+    "Simplex",
+    "Slice",
+    "Spin",
+    "SpinHeatBath",
+    "StudentT",
+    "Target",
+    "TargetError",
+    "Uniform",
+    "__version__",
+    "models",
+    "sample",
+]

@@ -1,0 +1,336 @@
+"""Binding: from a user's function of named arguments to one that the engine can call by address.
+
+The engine passes a state and a block of data addresses. A small generated function takes them apart, hands the user's
+function its arguments by name, and is compiled with it. Data are never part of the compiled code, so new data
+of the same types need no new compilation.
+"""
+
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from sterna.engine import callback
+from sterna.engine.compilation import as_pointer, compiled_with_memory
+from sterna.engine.program import REAL
+from sterna.errors import TargetError
+from sterna.space import Space, Variable
+
+# Numba copies arrays that a function captures into its machine code; beyond this it takes too long.
+_LARGEST_CAPTURE = 100_000
+
+
+class CannotCompile(Exception):  # noqa: N818
+    """Why a function has to run as Python; never reaches the user as an error."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Where an argument of the user's function comes from: the "flat" vector, a "variable" or "data"."""
+
+    source: str
+    name: str
+
+
+@compiled_with_memory
+def stick(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compiled form of `sterna.space.join_stick` for one vector."""
+    result = np.empty(fractions.size + 1)
+    rest = 1.0
+    for k in range(fractions.size):
+        result[k] = fractions[k] * rest
+        rest *= 1.0 - fractions[k]
+    result[fractions.size] = rest
+    return result
+
+
+@compiled_with_memory
+def stick_log_jacobian(fractions: NDArray[np.float64]) -> float:
+    """Log-determinant of the map from fractions to the simplex."""
+    total = 0.0
+    for k in range(fractions.size):
+        total += (fractions.size - 1 - k) * math.log1p(-fractions[k])
+    return total
+
+
+@compiled_with_memory
+def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> None:
+    """Write the fractions of a vector on the simplex; the inverse of `stick`."""
+    rest = 1.0
+    for k in range(fractions.size):
+        share = parts[k] / rest if rest > 0.0 else 0.5
+        fractions[k] = min(max(share, 2.3e-308), 1.0 - 2.0**-53)
+        rest -= parts[k]
+
+
+@compiled_with_memory
+def affine(z: NDArray[np.float64], offset: NDArray[np.float64], matrix: NDArray[np.float64]) -> Any:
+    """Return offset + matrix z for a lower triangular matrix."""
+    result = offset.copy()
+    for row in range(z.size):
+        for column in range(row + 1):
+            result[row] += matrix[row, column] * z[column]
+    return result
+
+
+def arguments_of(
+    function: Callable[..., Any], what: str, space: Space, data: Mapping[str, Any], leading: int = 0
+) -> tuple[Argument, ...]:
+    """Match a function's parameters with variables and data, or with the one flat vector.
+
+    The first `leading` parameters (a generator, say) are passed by position whatever their names.
+    """
+    try:
+        parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())
+    except (TypeError, ValueError):
+        return (Argument("flat", "x"),)
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TargetError(
+                f"{what} takes {parameter}; sterna passes arguments by name, so list the variables and data by name."
+            )
+    known = {*space.names, *data}
+    # A parameter with a default that matches nothing keeps its default.
+    names = [p.name for p in parameters[leading:] if p.default is p.empty or p.name in known]
+    flat = leading == 0 and [name for name in names if name not in data] == names[:1] != []
+    arguments = []
+    for place, name in enumerate(names):
+        if name in space.names:
+            arguments.append(Argument("variable", name))
+        elif name in data:
+            arguments.append(Argument("data", name))
+        elif flat and place == 0:
+            arguments.append(Argument("flat", name))
+        else:
+            raise TargetError(
+                f"{what} has a parameter {name!r}, which is neither a variable ({', '.join(space.names)}) "
+                f"nor an entry of data ({', '.join(data) or 'none given'}). "
+                "Name parameters after variables and data, or take one flat vector."
+            )
+    return tuple(arguments)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Observed data: as given for Python functions, and as typed arrays in memory for compiled ones."""
+
+    given: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+    reasons: Mapping[str, str]
+    """Why an entry cannot be passed to compiled code."""
+    places: Mapping[str, int]
+    """Where an entry's address and shape begin in the block."""
+
+
+def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArray[np.int64]]:
+    """Lay data out in a block of addresses and shapes, behind the head that `callback` reads."""
+    given = dict(data or {})
+    for variable in space.variables:
+        if variable.name in given:
+            raise TargetError(
+                f"{variable.name!r} is both a variable of the reference and an entry of data: rename one."
+            )
+        if variable.affine is not None:
+            offset, matrix = variable.affine
+            given[f"{variable.name}__offset"], given[f"{variable.name}__matrix"] = offset, matrix
+    arrays, reasons, places = {}, {}, {}
+    block: list[int] = [0] * callback.DIMENSION + [space.dimension]
+    for name, value in given.items():
+        try:
+            array = np.ascontiguousarray(value) if np.ndim(value) else np.array(value)
+            numba.from_dtype(array.dtype)
+            if array.dtype.kind not in "biuf":
+                raise TypeError
+        except (TypeError, ValueError, NumbaError):
+            reasons[name] = f"data[{name!r}] is {_describe(value)}, not an array of numbers"
+            continue
+        arrays[name] = array
+        places[name] = len(block)
+        block += [array.ctypes.data, *array.shape]
+    return Data(given, arrays, reasons, places), np.array(block, dtype=np.int64)
+
+
+def _describe(value: Any) -> str:
+    return f"of type {type(value).__name__}"
+
+
+def source_of(arguments: tuple[Argument, ...], space: Space, data: Data) -> tuple[list[str], list[str], dict[str, Any]]:
+    """Lines that take a state and a data block apart, the names of the arguments, and the types they need."""
+    lines = [
+        f"    x = carray(as_pointer(state, float64), {space.dimension})",
+        f"    block = carray(as_pointer(data, int64), {callback.HEAD + 8 * (len(data.places) + 1)})",
+    ]
+    needed: dict[str, Any] = {}
+    names = []
+    for place, argument in enumerate(arguments):
+        name = f"a{place}"
+        names.append(name)
+        if argument.source == "data":
+            if argument.name in data.reasons:
+                raise CannotCompile(data.reasons[argument.name])
+            expression = _datum(argument.name, data, needed)
+        elif argument.source == "flat":
+            expression = _flat(space, data, needed)
+        else:
+            variable = next(v for v in space.variables if v.name == argument.name)
+            expression = _variable(variable, data, needed)
+        lines.append(f"    {name} = {expression}")
+    return lines, names, needed
+
+
+def _datum(name: str, data: Data, needed: dict[str, Any]) -> str:
+    array, place = data.arrays[name], data.places[name]
+    needed[f"type_{place}"] = numba.from_dtype(array.dtype)
+    pointer = f"as_pointer(block[{place}], type_{place})"
+    if array.ndim == 0:
+        return f"carray({pointer}, 1)[0]"
+    shape = ", ".join(f"block[{place + 1 + axis}]" for axis in range(array.ndim))
+    return f"carray({pointer}, ({shape},))"
+
+
+def _variable(variable: Variable, data: Data, needed: dict[str, Any]) -> str:
+    part = f"x[{variable.start}:{variable.stop}]"
+    if variable.transform == "simplex":
+        return f"stick({part})"
+    if variable.affine is not None:
+        offset, matrix = (_datum(f"{variable.name}__{end}", data, needed) for end in ("offset", "matrix"))
+        return f"affine({part}, {offset}, {matrix})"
+    if variable.shape == ():
+        return f"x[{variable.start}]" if variable.sort == REAL else f"int64(x[{variable.start}])"
+    if variable.sort != REAL:
+        part = f"{part}.astype(np.int64)"
+    return part if len(variable.shape) == 1 else f"{part}.reshape({variable.shape})"
+
+
+def _flat(space: Space, data: Data, needed: dict[str, Any]) -> str:
+    if not space.transformed:
+        return "x"
+    parts = [_variable(v, data, needed) if v.transform != "none" else f"x[{v.start}:{v.stop}]" for v in space.variables]
+    return f"np.concatenate(({', '.join(parts)},))"
+
+
+def compile_user_function(function: Callable[..., Any]) -> Any:
+    """Compile a user's own function, or say why that cannot be."""
+    if hasattr(function, "py_func"):
+        return function
+    if not inspect.isfunction(function):
+        raise CannotCompile(f"it is a {type(function).__name__} object, not a plain function")
+    return _compiled_once(function, _captured(function))
+
+
+@lru_cache(maxsize=128)
+def _compiled_once(function: Callable[..., Any], captured: tuple[Any, ...]) -> Any:
+    return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+def _captured(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """A fingerprint of the values that a function captures, as Numba freezes them into its machine code."""
+    closure = inspect.getclosurevars(function)
+    fingerprint = []
+    for name, value in sorted({**closure.globals, **closure.nonlocals}.items()):
+        if isinstance(value, np.ndarray):
+            if value.size > _LARGEST_CAPTURE:
+                raise CannotCompile(
+                    f"it captures the array {name!r} of {value.size} elements; pass it as data={{{name!r}: {name}}}"
+                )
+            fingerprint.append((name, hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest()))
+        elif isinstance(value, (int, float, complex, str, bytes, bool, tuple)):
+            fingerprint.append((name, repr(value).encode()))
+        else:
+            fingerprint.append((name, str(id(value)).encode()))
+    return tuple(fingerprint)
+
+
+def compile_entry(
+    function: Any,
+    header: str,
+    lines: list[str],
+    body: list[str],
+    needed: dict[str, Any],
+    signature: Any,
+) -> Any:
+    """Compile a generated entry around a user's compiled function, once for each layout and set of types."""
+    source = "\n".join([header, *lines, *body])
+    try:
+        return _entry_once(function, source, tuple(sorted(needed.items(), key=lambda item: item[0])), signature)
+    except NumbaError as error:
+        raise CannotCompile(_short_reason(error)) from error
+
+
+@lru_cache(maxsize=128)
+def _entry_once(function: Any, source: str, needed: tuple[tuple[str, Any], ...], signature: Any) -> Any:
+    scope: dict[str, Any] = {
+        "function": function, "carray": numba.carray, "as_pointer": as_pointer, "np": np, "stick": stick,
+        "break_stick": break_stick, "stick_log_jacobian": stick_log_jacobian, "affine": affine,
+        "float64": types.float64, "int64": types.int64, **dict(needed),
+    }  # fmt: skip
+    exec(source, scope)
+    entry = numba.njit(nogil=True, error_model="numpy")(scope["entry"])
+    entry.compile(signature.args)
+    return entry
+
+
+def _short_reason(error: NumbaError) -> str:
+    """The line of Numba's long message that a user can act on."""
+    text = str(error)
+    skip = (
+        "Failed in",
+        "During",
+        "File ",
+        "[",
+        "<source",
+        "def ",
+        "^",
+        "~",
+        "This error may",
+        "- ",
+        "Enable",
+        "There are",
+    )
+    lines = [line.strip() for line in text.splitlines()]
+    useful = [line for line in lines if line and not line.startswith(skip)]
+    if not useful:
+        return "Numba cannot compile it"
+    reason = " ".join(useful[:2])
+    return reason if len(reason) <= 300 else reason[:297] + "..."
+
+
+def python_arguments(arguments: tuple[Argument, ...], space: Space, data: Data) -> Callable[[Any], list[Any]]:
+    """Return how a Python function's arguments follow from a state."""
+    variables = {variable.name: variable for variable in space.variables}
+
+    def take(x: NDArray[np.float64]) -> list[Any]:
+        state = x.copy()
+        values: list[Any] = []
+        for argument in arguments:
+            if argument.source == "data":
+                values.append(data.given[argument.name])
+            elif argument.source == "flat":
+                values.append(space.flat(state))
+            else:
+                value = variables[argument.name].value(state)
+                values.append(value.item() if value.ndim == 0 else value)
+        return values
+
+    return take
+
+
+def as_number(value: Any, what: str) -> float:
+    """Check that a Python function returned one number."""
+    if np.ndim(value) != 0:
+        raise TargetError(
+            f"{what} returned an array of shape {np.shape(value)}; it must return one number (did you forget a sum?)."
+        )
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TargetError(f"{what} returned {value!r}; it must return one number.") from None

@@ -1,0 +1,79 @@
+"""Effective sample size and R-hat of draws (Vehtari et al. 2021), without the seconds that importing ArviZ takes."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+def _split(draws: Numbers) -> Numbers:
+    """Halve every chain: (chains, draws) to (2 chains, draws / 2), leaving out a middle draw."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, -half:]])
+
+
+def _rank_normalise(draws: Numbers) -> Numbers:
+    """Replace draws by normal scores of their ranks; ties share their mean rank."""
+    from scipy.special import ndtri
+
+    flat = draws.ravel()
+    _, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    mean_rank = last - (counts - 1) / 2.0
+    return np.asarray(ndtri((mean_rank[inverse.ravel()] - 0.375) / (flat.size + 0.25))).reshape(draws.shape)
+
+
+def _autocovariance(draws: Numbers) -> Numbers:
+    n = draws.shape[1]
+    size = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(draws - draws.mean(axis=1, keepdims=True), size, axis=1)
+    return np.asarray(np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :n] / n)
+
+
+def _ess(draws: Numbers) -> float:
+    """Effective sample size of chains by Geyer's initial monotone sequence."""
+    chains, n = draws.shape
+    if np.ptp(draws) == 0:
+        return float(draws.size)
+    covariance = _autocovariance(draws)
+    within = covariance[:, 0].mean() * n / (n - 1)
+    total = within * (n - 1) / n
+    if chains > 1:
+        total += draws.mean(axis=1).var(ddof=1)
+    rho = 1.0 - (within - covariance.mean(axis=0) * n / (n - 1)) / total
+    rho[0] = 1.0
+    pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
+    stop = int(np.argmax(pairs < 0)) if (pairs < 0).any() else len(pairs)
+    kept = np.minimum.accumulate(pairs[:stop])
+    tau = -1.0 + 2.0 * kept.sum()
+    # an even lag beyond the last pair improves antithetic cases
+    if stop < len(pairs) and rho[2 * stop] > 0:
+        tau += rho[2 * stop]
+    return float(draws.size / max(tau, 1.0 / math.log10(draws.size)))
+
+
+def ess_bulk(draws: Numbers) -> float:
+    """Bulk effective sample size of (chains, draws); NaN below four draws a chain or for values that are not finite."""
+    if draws.shape[1] < 4 or not np.isfinite(draws).all():
+        return math.nan
+    return _ess(_rank_normalise(_split(draws)))
+
+
+def _r_hat(draws: Numbers) -> float:
+    n = draws.shape[1]
+    within = draws.var(axis=1, ddof=1).mean()
+    between = draws.mean(axis=1).var(ddof=1)
+    if within == 0:
+        return 1.0 if between == 0 else math.inf
+    return math.sqrt((within * (n - 1) / n + between) / within)
+
+
+def r_hat(draws: Numbers) -> float:
+    """Rank-normalised split R-hat: the larger of that of the draws and that of their distances from the median."""
+    if draws.shape[1] < 4 or not np.isfinite(draws).all():
+        return math.nan
+    split = _split(draws)
+    folded = np.abs(split - np.median(split))
+    return max(_r_hat(_rank_normalise(split)), _r_hat(_rank_normalise(folded)))

@@ -1,0 +1,168 @@
+"""What a run shows while it works: a live line on a terminal, plain lines elsewhere, nothing if not wanted.
+
+All of it goes to standard error.
+"""
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sterna.engine.record import Record
+
+if TYPE_CHECKING:
+    from sterna.explorers.base import Explorer
+    from sterna.result import Result, Round
+    from sterna.sampling import Settings
+    from sterna.target import Target
+
+
+class Display:
+    """Silent display, and the interface of the others."""
+
+    def __enter__(self) -> "Display":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def start(self, target: "Target", explorer: "Explorer", settings: "Settings") -> None:
+        """Begin a run."""
+
+    def begin_round(self, number: int, n_scans: int, records: list[Record], schedule: Any) -> None:
+        """Begin a round, whose records fill while it runs."""
+
+    def advance(self, copy: int, scans: int) -> None:
+        """Note that a block of scans is done; called from worker threads."""
+
+    def end_round(self, last: "Round") -> None:
+        """End a tuning round."""
+
+    def finish(self, result: "Result") -> None:
+        """End the run."""
+
+
+class LineDisplay(Display):
+    """Plain lines: one at the start, one a round from the fifth on, and one every few seconds of a long round."""
+
+    seconds_between = 5.0
+
+    def start(self, target: "Target", explorer: "Explorer", settings: "Settings") -> None:
+        """Say what is run."""
+        self.settings = settings
+        tuning = 2 ** (settings.n_rounds + 1) - 2 if settings.n_rounds else 0
+        self.all_scans = (tuning + settings.n_scans) * settings.n_copies
+        self.done = 0
+        self.began = self.said = time.perf_counter()
+        self.lock = threading.Lock()
+        copies = f" in {settings.n_copies} copies" if settings.n_copies > 1 else ""
+        self.say(
+            f"sterna: {target.name}, {target.dimension} coordinates, {settings.n_chains} chains{copies}, "
+            f"{explorer.name} explorer, scheme {settings.scheme}, seed {settings.seed}"
+        )
+        for note in target.notes:
+            self.say(f"sterna: note: {note}")
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        print(text, file=sys.stderr, flush=True)
+
+    def begin_round(self, number: int, n_scans: int, records: list[Record], schedule: Any) -> None:
+        """Remember whose progress to show."""
+        if number == 1 or not hasattr(self, "round_began"):
+            # compilation is over: time left is guessed from scans alone
+            self.began = time.perf_counter()
+        self.number, self.n_scans, self.records = number, n_scans, records
+        self.round_done, self.round_began = 0, time.perf_counter()
+
+    def advance(self, copy: int, scans: int) -> None:
+        """Count scans, and say so now and then."""
+        with self.lock:
+            self.done += scans
+            self.round_done += scans
+            if time.perf_counter() - self.said > self.seconds_between:
+                self.say(self.line())
+                self.said = time.perf_counter()
+
+    def end_round(self, last: "Round") -> None:
+        """Say how a round of some length went."""
+        if last.number >= 5:
+            self.say(self.line())
+            self.said = time.perf_counter()
+
+    def line(self) -> str:
+        """Round, scans, barrier, restarts, acceptance, rate and time left."""
+        sums = sum(record.rejection.sum(axis=0) for record in self.records)
+        scans = max(self.round_done, 1)
+        # threads may be inside a block, whose scans are in the sums but not yet counted
+        accepted = np.clip(1.0 - np.asarray(sums) / scans, 0.0, 1.0)
+        restarts = sum(int(record.trips[0]) for record in self.records)
+        now = time.perf_counter()
+        rate = self.round_done / max(now - self.round_began, 1e-9)
+        left = (self.all_scans - self.done) * (now - self.began) / max(self.done, 1)
+        phase = f"round {self.number}" if self.number <= self.settings.n_rounds else "sampling"
+        return (
+            f"{phase:>9}  {self.round_done:>8}/{self.n_scans * self.settings.n_copies} scans  "
+            f"barrier {(1 - accepted).sum():.2f}  restarts {restarts}  "
+            f"acceptance min {accepted.min():.2f} mean {accepted.mean():.2f}  {rate:,.0f} scans/s  {_clock(left)} left"
+        )
+
+    def finish(self, result: "Result") -> None:
+        """Say how the run ended."""
+        self.say(self.line())
+        for warning in result.warnings:
+            self.say(f"sterna: warning: {warning}")
+
+
+class LiveDisplay(LineDisplay):
+    """One line that renews itself, on a terminal."""
+
+    seconds_between = 0.1
+
+    def __enter__(self) -> "LiveDisplay":
+        from rich.console import Console
+        from rich.live import Live
+
+        self.console = Console(stderr=True, highlight=False)
+        self.live = Live("", console=self.console, refresh_per_second=10, transient=True)
+        self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.live.stop()
+
+    def say(self, text: str) -> None:
+        """Print above the live line, or renew it."""
+        if text.startswith("sterna:"):
+            self.console.print(text, markup=False, soft_wrap=True)
+        else:
+            from rich.text import Text
+
+            self.live.update(Text(self._bar() + " " + text, no_wrap=True, overflow="ellipsis"))
+
+    def _bar(self) -> str:
+        width = 20
+        full = int(width * self.done / self.all_scans)
+        return "━" * full + "╌" * (width - full)
+
+    def finish(self, result: "Result") -> None:
+        """Leave a last line, as the live one goes away."""
+        self.console.print(self.line(), markup=False, soft_wrap=True)
+        for warning in result.warnings:
+            self.console.print(f"sterna: warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _clock(seconds: float) -> str:
+    """Time as 0:05, 12:34 or 1:02:03."""
+    whole = max(0, round(seconds))
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def make_display(wanted: bool) -> Display:
+    """Return the display that suits standard error."""
+    if not wanted:
+        return Display()
+    return LiveDisplay() if sys.stderr.isatty() else LineDisplay()

@@ -1,0 +1,1 @@
+"""The compiled heart: streams, densities, communication and the round."""

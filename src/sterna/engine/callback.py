@@ -1,0 +1,79 @@
+"""How a plain Python function enters the compiled engine: by its handle in the target's data block."""
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numba
+from numba import types
+
+from sterna.engine.compilation import as_pointer, compiled_with_memory
+
+# The head of every data block: handles of Python functions, and the dimension.
+LIKELIHOOD, CHANGE, REFERENCE, DRAW, DIMENSION = range(5)
+HEAD = 5
+
+_functions: dict[int, Callable[..., Any]] = {}
+_handles = count(1)
+
+
+def register(function: Callable[..., Any]) -> int:
+    """Give a Python function a handle, valid until `forget`."""
+    handle = next(_handles)
+    _functions[handle] = function
+    return handle
+
+
+def forget(handles: list[int]) -> None:
+    """Let go of functions."""
+    for handle in handles:
+        _functions.pop(handle, None)
+
+
+def call_python(handle: int, *arguments: Any) -> Any:
+    """Call a registered function; what it raises passes through the compiled code."""
+    return _functions[handle](*arguments)
+
+
+@compiled_with_memory
+def python_log_likelihood(state: int, data: int) -> float:
+    """Evaluate a Python log-likelihood."""
+    block = numba.carray(as_pointer(data, types.int64), HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    handle = block[LIKELIHOOD]
+    with numba.objmode(value="float64"):
+        value = call_python(handle, x)
+    return value  # noqa: RET504
+
+
+@compiled_with_memory
+def python_log_reference(state: int, data: int) -> float:
+    """Evaluate a Python log-density of the reference."""
+    block = numba.carray(as_pointer(data, types.int64), HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    handle = block[REFERENCE]
+    with numba.objmode(value="float64"):
+        value = call_python(handle, x)
+    return value  # noqa: RET504
+
+
+@compiled_with_memory
+def python_change(state: int, coordinate: int, new: float, data: int) -> float:
+    """Evaluate a Python local-change function."""
+    block = numba.carray(as_pointer(data, types.int64), HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    handle = block[CHANGE]
+    with numba.objmode(value="float64"):
+        value = call_python(handle, x, coordinate, new)
+    return value  # noqa: RET504
+
+
+@compiled_with_memory
+def python_draw(state: int, data: int, generator: Any) -> int:
+    """Draw from a Python reference into the state."""
+    block = numba.carray(as_pointer(data, types.int64), HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    handle = block[DRAW]
+    with numba.objmode():
+        call_python(handle, x, generator)
+    return 0

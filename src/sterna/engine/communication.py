@@ -1,0 +1,59 @@
+"""Communication between neighbouring chains: even and odd swaps, DEO and SEO (paper, algorithm DEO)."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import compiled
+from sterna.engine.program import LOG_LIKELIHOOD
+from sterna.engine.streams import coin, swap_uniform
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+DEO, SEO = 0, 1
+
+
+@compiled
+def acceptance(beta: float, next_beta: float, log_likelihood: float, next_log_likelihood: float) -> float:
+    """Probability to accept a swap (paper, equation for alpha), with V = -log_likelihood.
+
+    A state of likelihood zero, which only the reference chain can hold, is never passed on.
+    """
+    return math.exp(min(0.0, (next_beta - beta) * (log_likelihood - next_log_likelihood)))
+
+
+@compiled
+def parity_of(scheme: int, scan: int, key: Any) -> int:
+    """0 where this scan proposes the even pairs, 1 for the odd ones; scans count from 1."""
+    if scheme == DEO:
+        return scan % 2
+    return coin(key)
+
+
+@compiled
+def measure(schedule: Numbers, logs: NDArray[np.float64], replica_of: Integers, accepted: Numbers) -> None:
+    """Write the acceptance probability of every neighbouring pair, whether this scan proposes it or not."""
+    for pair in range(schedule.size - 1):
+        accepted[pair] = acceptance(
+            schedule[pair],
+            schedule[pair + 1],
+            logs[replica_of[pair], LOG_LIKELIHOOD],
+            logs[replica_of[pair + 1], LOG_LIKELIHOOD],
+        )
+
+
+@compiled
+def swap(chain_of: Integers, replica_of: Integers, accepted: Numbers, parity: int, key: Any) -> None:
+    """Swap the pairs of one parity, each with its acceptance probability.
+
+    A swap exchanges the annealing parameters of two replicas; their states stay where they are. Pairs of one
+    parity do not overlap, so the probabilities measured before the swaps hold for all of them.
+    """
+    for pair in range(parity, accepted.size, 2):
+        if swap_uniform(key, pair) < accepted[pair]:
+            replica, next_replica = replica_of[pair], replica_of[pair + 1]
+            replica_of[pair], replica_of[pair + 1] = next_replica, replica
+            chain_of[replica], chain_of[next_replica] = pair + 1, pair

@@ -1,0 +1,130 @@
+"""How sterna compiles: cached machine code, and calls through a function's address.
+
+The engine is compiled once and kept on disk. What differs between targets (the likelihood, an explorer)
+is compiled on its own and enters the engine as an address, which costs about a nanosecond a call and
+lets exceptions through. A plain Python function enters in the same way, through a callback.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Hot functions take bare pointers, one word each and indexed like arrays; an array is seven words.
+FLOATS = types.CPointer(types.float64)
+INTEGERS = types.CPointer(types.int64)
+WORDS = types.CPointer(types.uint64)
+
+
+def _stamp_of_package() -> str:
+    """A fingerprint of all of sterna's sources (names, sizes, times), as one cached function contains others."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        status = path.stat()
+        digest.update(f"{path.relative_to(root)} {status.st_size} {status.st_mtime_ns};".encode())
+    return digest.hexdigest()
+
+
+_STAMP = _stamp_of_package()
+
+
+def compiled(function: Function) -> Function:
+    """Compile to machine code at the first call and keep it on disk until any source of sterna changes.
+
+    Such a function counts no references to arrays, which would cost it more than its arithmetic. So it must not
+    make an array or a string; one that must is `compiled_with_memory`.
+    """
+    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))
+
+
+def compiled_with_memory(function: Function) -> Function:
+    """Compile like `compiled` a function that makes arrays, or calls Python."""
+    # said aloud, as a function compiled on behalf of another inherits what it does not say
+    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=True)(function))
+
+
+def _kept(dispatcher: Any) -> Any:
+    # Numba watches only the file of the function itself and would miss a change in what it inlines.
+    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if index is not None:
+        index._source_stamp = _STAMP
+    return dispatcher
+
+
+def address_of(function: Any, signature: Any) -> int:
+    """Compile `function` for `signature` and return the address of its machine code.
+
+    The caller must keep `function` alive for as long as the address is in use.
+    """
+    function.compile(signature.args)
+    result = function.overloads[signature.args]
+    if result.signature.return_type != signature.return_type:
+        raise TypeError(f"{function} returns {result.signature.return_type}, not {signature.return_type}")
+    return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+
+
+def caller(signature: Any) -> Any:
+    """Make `call(address, (argument, ...))` for compiled functions of one signature."""
+    result_type, argument_types = signature.return_type, signature.args
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call(typing_context: Any, address: Any, arguments: Any) -> Any:
+        def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+            function_type = context.call_conv.get_function_type(result_type, argument_types)
+            pointer = builder.inttoptr(values[0], function_type.as_pointer())
+            status, result = context.call_conv.call_function(
+                builder,
+                pointer,
+                result_type,
+                argument_types,
+                cgutils.unpack_tuple(builder, values[1]),
+            )
+            with cgutils.if_unlikely(builder, status.is_error):
+                context.call_conv.return_status_propagate(builder, status)
+            return result
+
+        return result_type(types.int64, types.Tuple(argument_types)), generate
+
+    return call
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def as_pointer(typing_context: Any, address: Any, dtype: Any) -> Any:
+    """Turn an address into a typed pointer, which can be indexed like an array."""
+    pointer_type = types.CPointer(dtype.dtype)
+
+    def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], context.get_value_type(pointer_type))
+
+    return pointer_type(types.int64, dtype), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def as_address(typing_context: Any, pointer: Any) -> Any:
+    """Turn a pointer back into an address."""
+
+    def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+        return builder.ptrtoint(values[0], context.get_value_type(types.int64))
+
+    return types.int64(pointer), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def row(typing_context: Any, array: Any, index: Any) -> Any:
+    """Pointer to a row of a C-contiguous matrix."""
+    pointer_type = types.CPointer(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        matrix = context.make_array(array)(context, builder, values[0])
+        columns = builder.extract_value(matrix.shape, 1)
+        place = builder.mul(values[1], columns)
+        return builder.gep(matrix.data, [place])
+
+    return pointer_type(array, types.int64), generate

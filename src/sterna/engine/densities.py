@@ -1,0 +1,143 @@
+"""Log-densities and exact draws of the reference's one-dimensional distributions, by kind.
+
+Each coordinate of an independent reference has a kind and up to four numbers, `p`, in which its constants are
+worked out beforehand (see `sterna.distributions`); they begin at place `o`. Probability tables lie in one shared array.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import compiled, compiled_with_memory
+from sterna.engine.streams import Stream, uniform
+
+NORMAL = 0
+UNIFORM = 1
+LOG_UNIFORM = 2
+EXPONENTIAL = 3
+GAMMA = 4
+INVERSE_GAMMA = 5
+BETA = 6
+CAUCHY = 7
+STUDENT_T = 8
+LOG_NORMAL = 9
+TWO_POINT = 10
+CATEGORICAL = 11
+POISSON = 12
+GEOMETRIC = 13
+BINOMIAL = 14
+HALF_NORMAL = 15
+HALF_CAUCHY = 16
+DISCRETE_UNIFORM = 17
+
+Numbers = NDArray[np.float64]
+
+
+@compiled
+def coordinate_log_density(kind: int, p: Numbers, o: int, table: Numbers, x: float) -> float:
+    """Log-density of one coordinate inside its support; the caller has checked the bounds."""
+    if kind == NORMAL or kind == HALF_NORMAL:
+        z = (x - p[o]) * p[o + 1]
+        return p[o + 2] - 0.5 * z * z
+    if kind == UNIFORM or kind == DISCRETE_UNIFORM:
+        return p[o + 2]
+    if kind == LOG_UNIFORM:
+        return p[o + 2] - math.log(x)
+    if kind == EXPONENTIAL:
+        return p[o + 1] - p[o] * x
+    if kind == GAMMA:
+        return p[o + 2] + (p[o] - 1.0) * math.log(x) - p[o + 1] * x
+    if kind == INVERSE_GAMMA:
+        return p[o + 2] - (p[o] + 1.0) * math.log(x) - p[o + 1] / x
+    if kind == BETA:
+        return p[o + 2] + (p[o] - 1.0) * math.log(x) + (p[o + 1] - 1.0) * math.log1p(-x)
+    if kind == CAUCHY or kind == HALF_CAUCHY:
+        z = (x - p[o]) * p[o + 1]
+        return p[o + 2] - math.log1p(z * z)
+    if kind == STUDENT_T:
+        z = (x - p[o + 1]) * p[o + 2]
+        return p[o + 3] - 0.5 * (p[o] + 1.0) * math.log1p(z * z / p[o])
+    if kind == LOG_NORMAL:
+        log_x = math.log(x)
+        z = (log_x - p[o]) * p[o + 1]
+        return p[o + 2] - 0.5 * z * z - log_x
+    if kind == TWO_POINT:
+        return p[o + 2] if x == p[o] else p[o + 3]
+    if kind == CATEGORICAL:
+        return table[int(p[o]) + int(x)]
+    if kind == POISSON:
+        return x * p[o + 1] - p[o] - math.lgamma(x + 1.0)
+    if kind == GEOMETRIC:
+        return p[o + 2] + (x - 1.0) * p[o + 1]
+    # BINOMIAL
+    return p[o + 3] - math.lgamma(x + 1.0) - math.lgamma(p[o] - x + 1.0) + x * p[o + 1] + (p[o] - x) * p[o + 2]
+
+
+@compiled
+def draw_category(p: Numbers, o: int, table: Numbers, u: float) -> float:
+    """Find the category whose cumulated probability first exceeds u."""
+    start, size = int(p[o]), int(p[o + 1])
+    low, high = 0, size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if table[start + size + middle] > u:
+            high = middle
+        else:
+            low = middle + 1
+    return float(low)
+
+
+@compiled_with_memory
+def draw_continuous(kind: int, p: Numbers, o: int, rng: Any) -> float:
+    """Draw one real coordinate by NumPy's methods."""
+    if kind == NORMAL:
+        return p[o] + rng.standard_normal() / p[o + 1]
+    if kind == HALF_NORMAL:
+        return abs(rng.standard_normal()) / p[o + 1]
+    if kind == EXPONENTIAL:
+        return rng.standard_exponential() / p[o]
+    if kind == GAMMA:
+        return rng.standard_gamma(p[o]) / p[o + 1]
+    if kind == INVERSE_GAMMA:
+        return p[o + 1] / rng.standard_gamma(p[o])
+    if kind == BETA:
+        return rng.beta(p[o], p[o + 1])
+    if kind == CAUCHY:
+        return p[o] + rng.standard_cauchy() / p[o + 1]
+    if kind == HALF_CAUCHY:
+        return abs(rng.standard_cauchy()) / p[o + 1]
+    if kind == STUDENT_T:
+        return p[o + 1] + rng.standard_t(p[o]) / p[o + 2]
+    # LOG_NORMAL
+    return math.exp(p[o] + rng.standard_normal() / p[o + 1])
+
+
+@compiled_with_memory
+def draw_integer(kind: int, p: Numbers, o: int, rng: Any) -> float:
+    """Draw one unbounded or counted coordinate by NumPy's methods."""
+    if kind == POISSON:
+        return float(rng.poisson(p[o]))
+    if kind == GEOMETRIC:
+        return float(rng.geometric(-math.expm1(p[o + 1])))
+    # BINOMIAL
+    return float(rng.binomial(int(p[o]), math.exp(p[o + 1])))
+
+
+@compiled
+def draw_coordinate(kind: int, p: Numbers, o: int, table: Numbers, stream: Stream, rng: Any) -> float:
+    """Draw one coordinate from its distribution."""
+    if kind == UNIFORM:
+        return p[o] + (p[o + 1] - p[o]) * uniform(stream)
+    if kind == LOG_UNIFORM:
+        return math.exp(p[o] + (p[o + 1] - p[o]) * uniform(stream))
+    if kind == TWO_POINT:
+        return p[o] if uniform(stream) < math.exp(p[o + 2]) else p[o + 1]
+    if kind == DISCRETE_UNIFORM:
+        return p[o] + math.floor(uniform(stream) * (p[o + 1] - p[o] + 1.0))
+    if kind == CATEGORICAL:
+        return draw_category(p, o, table, uniform(stream))
+    if kind == POISSON or kind == GEOMETRIC or kind == BINOMIAL:
+        return draw_integer(kind, p, o, rng)
+    return draw_continuous(kind, p, o, rng)

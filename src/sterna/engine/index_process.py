@@ -1,0 +1,30 @@
+"""The index process: where each replica is on the schedule, its restarts and its round trips."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import compiled
+
+Integers = NDArray[np.int64]
+
+# What a replica was last seen to do: nothing yet, leave the reference, leave the target after the reference.
+UNKNOWN, UPWARD, DOWNWARD = 0, 1, 2
+
+
+@compiled
+def follow(chain_of: Integers, leg: Integers, trips: Integers) -> None:
+    """Advance every replica's leg, and count restarts (0 to N) in trips[0], round trips (and back) in trips[1].
+
+    Only the index counts, not the direction in which the next swap is proposed: so the rates of the theorem
+    on round trips hold for SEO too.
+    """
+    last = chain_of.size - 1
+    for replica in range(chain_of.size):
+        if chain_of[replica] == last:
+            if leg[replica] == UPWARD:
+                leg[replica] = DOWNWARD
+                trips[0] += 1
+        elif chain_of[replica] == 0:
+            if leg[replica] == DOWNWARD:
+                trips[1] += 1
+            leg[replica] = UPWARD

@@ -1,0 +1,175 @@
+"""The round, the only hot place: explore every replica once, communicate once, record."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from sterna.engine.communication import measure, parity_of, swap
+from sterna.engine.compilation import as_pointer, caller, compiled, row
+from sterna.engine.index_process import follow
+from sterna.engine.program import (
+    EXPLORE,
+    LOG_LIKELIHOOD,
+    LOG_REFERENCE,
+    Program,
+    draw_reference,
+    log_likelihood,
+    log_reference,
+    refresh,
+    view,
+)
+from sterna.engine.record import Record, add_energies, add_states, batch_of
+from sterna.engine.streams import Stream, scan_key, start_stream
+
+# Running energies are evaluated anew at these scans, so that rounding cannot build up.
+REFRESH_EVERY = 64
+
+# A number that no copy has, for draws outside of any copy.
+NO_COPY = 1 << 40
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+call_explore = caller(EXPLORE)
+
+
+class Copy(NamedTuple):
+    """One copy of parallel tempering: what the next scan needs."""
+
+    states: NDArray[np.float64]
+    """(replicas, dimension)"""
+    logs: NDArray[np.float64]
+    """(replicas, 3): log-reference, log-likelihood, number of likelihood evaluations."""
+    chain_of: Integers
+    replica_of: Integers
+    leg: Integers
+    """What each replica's index process was last seen to do; it goes on through all rounds."""
+    accepted: Numbers
+    """Acceptance probability of every pair at the scan under way."""
+    at_work: Integers
+    """The replica under way, so that an error can name the point."""
+
+
+class Plan(NamedTuple):
+    """All that is frozen during a round."""
+
+    block: Integers
+    """The target's program."""
+    explore: int
+    """Address of the explorer's kernel."""
+    explorer_data: Integers
+    """Addresses of the explorer's data."""
+    scheme: int
+    schedule: Numbers
+    parameters: NDArray[np.float64]
+    """The explorer's parameters, a row per chain."""
+    seed: int
+    round_number: int
+    n_scans: int
+    thin: int
+
+
+def new_copy(n_chains: int, dimension: int) -> Copy:
+    """Allocate a copy with replica j at chain j."""
+    leg = np.zeros(n_chains, dtype=np.int64)
+    leg[0] = 1
+    return Copy(
+        states=np.zeros((n_chains, dimension)),
+        logs=np.zeros((n_chains, 3)),
+        chain_of=np.arange(n_chains, dtype=np.int64),
+        replica_of=np.arange(n_chains, dtype=np.int64),
+        leg=leg,
+        accepted=np.zeros(n_chains - 1),
+        at_work=np.zeros(1, dtype=np.int64),
+    )
+
+
+@compiled
+def find_start(block: Integers, seed: int, copy_number: int, copy: Copy, tries: int, stream: Stream, rng: Any) -> int:
+    """Draw every replica from the reference, again where the likelihood is zero; return how many have none."""
+    program = view(block)
+    words = as_pointer(stream.ctypes.data, types.uint64)
+    missing = 0
+    for replica in range(copy.chain_of.size):
+        copy.at_work[0] = replica
+        x, logs = row(copy.states, replica), row(copy.logs, replica)
+        for attempt in range(tries):
+            start_stream(words, scan_key(seed, copy_number, 0, attempt), replica)
+            draw_reference(program, x, words, rng)
+            refresh(program, x, logs)
+            if logs[LOG_LIKELIHOOD] > -math.inf:
+                break
+        if logs[LOG_LIKELIHOOD] == -math.inf:
+            missing += 1
+    return missing
+
+
+@compiled
+def draw_states(block: Integers, seed: int, states: NDArray[np.float64], stream: Stream, rng: Any) -> None:
+    """Fill rows with independent draws from the reference, from streams that no copy uses."""
+    program = view(block)
+    words = as_pointer(stream.ctypes.data, types.uint64)
+    key = scan_key(seed, NO_COPY, 0, 0)
+    for k in range(states.shape[0]):
+        start_stream(words, key, k)
+        draw_reference(program, row(states, k), words, rng)
+
+
+@compiled
+def explore_replica(
+    program: Program,
+    plan: Plan,
+    copy: Copy,
+    statistics: NDArray[np.float64],
+    replica: int,
+    scan: int,
+    stream: Stream,
+    rng: Any,
+) -> None:
+    """Explore one replica at its chain: an exact draw at chain 0, the explorer's kernel elsewhere."""
+    chain = copy.chain_of[replica]
+    x, logs = row(copy.states, replica), row(copy.logs, replica)
+    copy.at_work[0] = replica
+    if chain == 0:
+        draw_reference(program, x, stream, rng)
+        refresh(program, x, logs)
+        return
+    parameters, sums = row(plan.parameters, chain), row(statistics, chain)
+    data = as_pointer(plan.explorer_data.ctypes.data, types.int64)
+    call_explore(plan.explore, (program, x, logs, plan.schedule[chain], parameters, sums, data, stream))
+    if scan % REFRESH_EVERY == 0:
+        logs[LOG_REFERENCE] = log_reference(program, x)
+        if program.likelihood_change != 0:
+            logs[LOG_LIKELIHOOD] = log_likelihood(program, x, logs)
+
+
+@compiled
+def run_scans(
+    plan: Plan,
+    copy_number: int,
+    copy: Copy,
+    statistics: NDArray[np.float64],
+    record: Record,
+    first: int,
+    last: int,
+    stream: Stream,
+    rng: Any,
+) -> None:
+    """Run scans `first` to `last` of a round, counted from 1 (paper, algorithm Distributed DEO)."""
+    program = view(plan.block)
+    words = as_pointer(stream.ctypes.data, types.uint64)
+    accepted = copy.accepted
+    for scan in range(first, last + 1):
+        key = scan_key(plan.seed, copy_number, plan.round_number, scan)
+        for replica in range(copy.chain_of.size):
+            start_stream(words, key, replica)
+            explore_replica(program, plan, copy, statistics, replica, scan, words, rng)
+        measure(plan.schedule, copy.logs, copy.replica_of, accepted)
+        batch = batch_of(scan, plan.n_scans, record.scans.size)
+        add_energies(record, batch, plan.schedule, copy.logs, copy.replica_of, accepted)
+        swap(copy.chain_of, copy.replica_of, accepted, parity_of(plan.scheme, scan, key), key)
+        follow(copy.chain_of, copy.leg, record.trips)
+        add_states(record, scan, plan.thin, copy.states, copy.logs, copy.chain_of, copy.replica_of)

@@ -1,0 +1,1 @@
+"""Exploration kernels: each leaves the annealed distribution of its chain unchanged."""

@@ -1,0 +1,174 @@
+"""Single-site heat bath on lattices, with running energies: every site is drawn from its exact conditional law."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import as_pointer, compiled
+from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
+from sterna.engine.streams import Stream, uniform
+from sterna.errors import OptionError
+from sterna.explorers.base import updates_of
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Places in a chain's row of parameters.
+UPDATES, COUPLING, FIELD = 0, 1, 2
+
+
+@compiled
+def site_field(x: Numbers, adjacent: Integers, i: int) -> float:
+    """Sum of the neighbouring spins; -1 stands for no neighbour."""
+    total = 0.0
+    for k in range(4 * i, 4 * i + 4):
+        j = adjacent[k]
+        if j >= 0:
+            total += x[j]
+    return total
+
+
+@compiled
+def explore_spins(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Draw spins in turn from their conditional law, of which there are only nine on a square lattice."""
+    adjacent = as_pointer(data[0], types.int64)
+    coupling, field = parameters[COUPLING], parameters[FIELD]
+    up = statistics  # nothing is summed here: the row serves as the table of conditional probabilities
+    for k in range(9):
+        up[k] = 1.0 / (1.0 + math.exp(2.0 * (field - beta * coupling * (k - 4))))
+    updates = int(parameters[UPDATES])
+    i = 0
+    if updates % program.dimension != 0:
+        i = int(uniform(stream) * program.dimension)
+    edges = spins = 0.0
+    for _ in range(updates):
+        total = site_field(x, adjacent, i)
+        spin = 1.0 if uniform(stream) < up[4 + int(total)] else -1.0
+        edges += (spin - x[i]) * total
+        spins += spin - x[i]
+        x[i] = spin
+        i += 1
+        if i == program.dimension:
+            i = 0
+    logs[LOG_LIKELIHOOD] += coupling * edges
+    logs[LOG_REFERENCE] -= field * spins
+
+
+@compiled
+def draw_von_mises(concentration: float, stream: Stream) -> float:
+    """Draw an angle with density proportional to exp(concentration * cos(angle)) (Best and Fisher 1979)."""
+    if concentration < 1e-8:
+        return math.pi * (2.0 * uniform(stream) - 1.0)
+    if concentration < 1e-4:
+        # the general formula loses its digits here
+        s = 1.0 / concentration + concentration
+    else:
+        r = 1.0 + math.sqrt(1.0 + 4.0 * concentration * concentration)
+        rho = (r - math.sqrt(2.0 * r)) / (2.0 * concentration)
+        s = (1.0 + rho * rho) / (2.0 * rho)
+    while True:
+        z = math.cos(math.pi * uniform(stream))
+        w = (1.0 + s * z) / (s + z)
+        y = concentration * (s - w)
+        v = 1.0 - uniform(stream)
+        if y * (2.0 - y) - v >= 0.0 or math.log(y / v) + 1.0 - y >= 0.0:
+            angle = math.acos(min(1.0, max(-1.0, w)))
+            return angle if uniform(stream) < 0.5 else -angle
+
+
+@compiled
+def explore_rotors(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Draw angles in turn from their conditional von Mises law."""
+    adjacent = as_pointer(data[0], types.int64)
+    coupling = parameters[COUPLING]
+    updates = int(parameters[UPDATES])
+    i = 0
+    if updates % program.dimension != 0:
+        i = int(uniform(stream) * program.dimension)
+    change = 0.0
+    for _ in range(updates):
+        along = across = 0.0
+        for k in range(4 * i, 4 * i + 4):
+            angle = x[adjacent[k]]
+            along += math.cos(angle)
+            across += math.sin(angle)
+        pull = math.hypot(along, across)
+        # a negative coupling prefers the opposite direction
+        centre = math.atan2(coupling * across, coupling * along)
+        new = centre + draw_von_mises(abs(beta * coupling) * pull, stream)
+        if new > math.pi:
+            new -= 2.0 * math.pi
+        elif new < -math.pi:
+            new += 2.0 * math.pi
+        new = min(max(new, program.lower[i]), program.upper[i])
+        change += abs(coupling) * pull * (math.cos(new - centre) - math.cos(x[i] - centre))
+        x[i] = new
+        i += 1
+        if i == program.dimension:
+            i = 0
+    logs[LOG_LIKELIHOOD] += change
+
+
+@dataclass(frozen=True)
+class _HeatBath:
+    """What the two lattices share."""
+
+    adjacent: Integers
+    coupling: float
+    field: float = 0.0
+    passes: float = 1.0
+    name: ClassVar[str] = "heat_bath"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.passes) and self.passes >= 0):
+            raise OptionError(f"passes={self.passes!r}: give how often a scan updates each site, a number from 0 up.")
+
+    def data(self) -> tuple[Integers, ...]:
+        """The lattice."""
+        return (self.adjacent,)
+
+    def n_statistics(self, dimension: int) -> int:
+        """Room for the table of conditional probabilities."""
+        return 9
+
+    def start(self, program: Program, draws: Numbers) -> Numbers:
+        """Return the constants of the kernel."""
+        return np.array([updates_of(self.passes, program.dimension), self.coupling, self.field])
+
+    def tune(self, program: Program, parameters: Numbers, statistics: Numbers) -> Numbers:
+        """Nothing to tune."""
+        return parameters
+
+
+class SpinHeatBath(_HeatBath):
+    """Heat bath for spins of -1 and +1 on a square lattice; the explorer of `ising` and `magnetic`."""
+
+    kernel = staticmethod(explore_spins)
+
+
+class RotorHeatBath(_HeatBath):
+    """Heat bath for angles on a square lattice; the explorer of `rotor`."""
+
+    kernel = staticmethod(explore_rotors)

@@ -1,0 +1,268 @@
+"""Coordinate slice sampling with doubling and shrinkage (Neal 2003, figures 4, 5 and 6)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import compiled
+from sterna.engine.program import (
+    BINARY,
+    INTEGER,
+    LOG_LIKELIHOOD,
+    LOG_REFERENCE,
+    REAL,
+    Program,
+    coordinate_likelihood,
+    coordinate_reference,
+)
+from sterna.engine.streams import Stream, exponential, uniform
+from sterna.errors import OptionError
+from sterna.explorers.base import updates_of
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAX_DOUBLINGS = 30
+MAX_SHRINKS = 500
+
+
+@compiled
+def density_at(
+    program: Program, x: Numbers, i: int, here: float, position: float, beta: float, logs: Numbers
+) -> tuple[float, float, float]:
+    """Annealed log-density of coordinate i at a position, with its two parts (reference, likelihood).
+
+    An integer's position is anywhere in the cell of width 1 around it. Outside the support the density is
+    zero and neither function is called.
+    """
+    value = position if program.sort[i] == REAL else math.floor(position + 0.5)
+    if not (program.lower[i] <= value <= program.upper[i]):
+        return -math.inf, -math.inf, -math.inf
+    reference = coordinate_reference(program, x, i, value)
+    if reference == -math.inf:
+        return -math.inf, -math.inf, -math.inf
+    if value == here:
+        likelihood = logs[LOG_LIKELIHOOD]
+    else:
+        likelihood = coordinate_likelihood(program, x, i, here, value, logs)
+    return reference + beta * likelihood, reference, likelihood
+
+
+@compiled
+def reachable(
+    program: Program,
+    x: Numbers,
+    i: int,
+    here: float,
+    beta: float,
+    logs: Numbers,
+    start: float,
+    candidate: float,
+    level: float,
+    left: float,
+    right: float,
+    width: float,
+    at_left: float,
+    at_right: float,
+) -> bool:
+    """Neal's test: could doubling from the candidate have made the same interval?
+
+    Ends not yet evaluated hold NaN; they are evaluated only where the test needs them.
+    """
+    apart = False
+    while right - left > 1.1 * width:
+        middle = 0.5 * (left + right)
+        if (start < middle) != (candidate < middle):
+            apart = True
+        if candidate < middle:
+            right, at_right = middle, math.nan
+        else:
+            left, at_left = middle, math.nan
+        if apart:
+            if math.isnan(at_left):
+                at_left = density_at(program, x, i, here, left, beta, logs)[0]
+            if at_left < level:
+                if math.isnan(at_right):
+                    at_right = density_at(program, x, i, here, right, beta, logs)[0]
+                if at_right < level:
+                    return False
+    return True
+
+
+@compiled
+def slice_update(
+    program: Program, x: Numbers, i: int, beta: float, width: float, logs: Numbers, stream: Stream
+) -> float:
+    """Update coordinate i and return how far it moved."""
+    here = x[i]
+    start = here
+    lowest, highest = program.lower[i], program.upper[i]
+    if program.sort[i] == INTEGER:
+        # A uniform place in the integer's cell makes the discrete law a continuous one.
+        start = here - 0.5 + uniform(stream)
+        lowest, highest = lowest - 0.5, highest + 0.5
+    reference_here = coordinate_reference(program, x, i, here)
+    level = reference_here + beta * logs[LOG_LIKELIHOOD] - exponential(stream)
+    doublings = 0
+    at_left = at_right = -math.inf
+    if width == math.inf:
+        left, right = lowest, highest
+    else:
+        left = start - width * uniform(stream)
+        right = left + width
+        at_left = density_at(program, x, i, here, left, beta, logs)[0]
+        at_right = density_at(program, x, i, here, right, beta, logs)[0]
+        while doublings < MAX_DOUBLINGS and (at_left >= level or at_right >= level):
+            if uniform(stream) < 0.5:
+                left -= right - left
+                at_left = density_at(program, x, i, here, left, beta, logs)[0]
+            else:
+                right += right - left
+                at_right = density_at(program, x, i, here, right, beta, logs)[0]
+            doublings += 1
+    inner_left, inner_right = max(left, lowest), min(right, highest)
+    for _ in range(MAX_SHRINKS):
+        candidate = inner_left + (inner_right - inner_left) * uniform(stream)
+        density, reference, likelihood = density_at(program, x, i, here, candidate, beta, logs)
+        if density >= level and (
+            doublings == 0
+            or reachable(
+                program, x, i, here, beta, logs, start, candidate,
+                level, left, right, width, at_left, at_right,
+            )
+        ):  # fmt: skip
+            x[i] = candidate if program.sort[i] == REAL else math.floor(candidate + 0.5)
+            logs[LOG_REFERENCE] += reference - reference_here
+            logs[LOG_LIKELIHOOD] = likelihood
+            return abs(candidate - start)
+        if candidate < start:
+            inner_left = candidate
+        else:
+            inner_right = candidate
+    # The slice is narrower than floating point can tell apart: stay.
+    x[i] = here
+    return 0.0
+
+
+@compiled
+def heat_bath_update(program: Program, x: Numbers, i: int, beta: float, logs: Numbers, stream: Stream) -> None:
+    """Draw a binary coordinate from its exact conditional distribution: one evaluation."""
+    here = x[i]
+    other = program.lower[i] + program.upper[i] - here
+    reference_here = coordinate_reference(program, x, i, here)
+    density, reference, likelihood = density_at(program, x, i, here, other, beta, logs)
+    gap = reference_here + beta * logs[LOG_LIKELIHOOD] - density
+    if uniform(stream) * (1.0 + math.exp(gap)) < 1.0:
+        x[i] = other
+        logs[LOG_REFERENCE] += reference - reference_here
+        logs[LOG_LIKELIHOOD] = likelihood
+    else:
+        x[i] = here
+
+
+@compiled
+def explore(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Update coordinates in turn: `parameters` are one width each, and the number of updates.
+
+    A number that is no multiple of the dimension starts at a random coordinate, so that all have their share.
+    """
+    dimension = program.dimension
+    updates = int(parameters[dimension])
+    i = 0
+    if updates % dimension != 0:
+        i = int(uniform(stream) * dimension)
+    for _ in range(updates):
+        if program.sort[i] == BINARY:
+            heat_bath_update(program, x, i, beta, logs, stream)
+        else:
+            moved = slice_update(program, x, i, beta, parameters[i], logs, stream)
+            statistics[i] += moved
+            statistics[dimension + i] += 1.0
+        i += 1
+        if i == dimension:
+            i = 0
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Coordinate slice sampling, for real, integer and binary coordinates alike.
+
+    Parameters
+    ----------
+    passes
+        How many times each scan updates every coordinate. A fraction updates that share of them;
+        0 leaves exploration to the reference chain alone.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> result = sterna.sample(
+    ...     sterna.models.normal(), explorer=sterna.Slice(passes=0.5), n_chains=5, n_rounds=5, progress=False
+    ... )
+    >>> result.explorer
+    'slice'
+    """
+
+    passes: float = 1.0
+    name = "slice"
+    kernel = staticmethod(explore)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.passes) and self.passes >= 0):
+            raise OptionError(
+                f"Slice(passes={self.passes!r}): passes is how often a scan updates each coordinate; "
+                "give a number from 0 up, such as 0.5 or 3."
+            )
+
+    def data(self) -> tuple[Integers, ...]:
+        """Return nothing: the program has all that slices need."""
+        return ()
+
+    def n_statistics(self, dimension: int) -> int:
+        """Distance moved and number of updates, by coordinate."""
+        return 2 * dimension
+
+    def start(self, program: Program, draws: Numbers) -> Numbers:
+        """Return the widths of the first round, for every chain: the spread of draws from the reference."""
+        spread = 2.0 * np.median(np.abs(draws - np.median(draws, axis=0)), axis=0)
+        widths = np.where(spread > 0, spread, 1.0)
+        widths = np.where(program.sort == INTEGER, np.maximum(widths, 2.0), widths)
+        # A small finite set is its own interval: nothing to double, nothing to tune.
+        small = (program.sort == INTEGER) & (program.upper < program.lower + 32)
+        widths = np.where(small, np.inf, _within_reason(program, widths))
+        return np.append(widths, float(updates_of(self.passes, program.dimension)))
+
+    def tune(self, program: Program, parameters: Numbers, statistics: Numbers) -> Numbers:
+        """Return new widths by chain: three times the mean move, which is the mean length of a slice.
+
+        Two uniform points of an interval are a third of its length apart. A chain without moves keeps its widths.
+        """
+        dimension = program.sort.size
+        moved, updates = statistics[:, :dimension], statistics[:, dimension:]
+        mean = moved / np.maximum(updates, 1.0)
+        tuned = parameters.copy()
+        widths = tuned[:, :dimension]
+        usable = (mean > 0) & np.isfinite(widths)
+        widths[usable] = _within_reason(program, 3.0 * mean)[usable]
+        return tuned
+
+
+def _within_reason(program: Program, widths: Numbers) -> Numbers:
+    """Keep widths inside the support and inside what floating point can double."""
+    with np.errstate(over="ignore"):
+        support = program.upper - program.lower
+    smallest = np.where(program.sort == INTEGER, 1.0, 1e-150)
+    largest: Any = np.minimum(support + (program.sort == INTEGER), 1e150)
+    return np.clip(widths, smallest, np.maximum(largest, smallest))

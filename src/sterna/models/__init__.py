@@ -1,0 +1,8 @@
+"""Built-in models with known answers; each is a function that returns a `sterna.Target`."""
+
+from sterna.models.discrete import discrete
+from sterna.models.ising import ising, magnetic
+from sterna.models.normal import normal
+from sterna.models.rotor import rotor
+
+__all__ = ["discrete", "ising", "magnetic", "normal", "rotor"]

@@ -1,0 +1,28 @@
+"""Discrete multimodal model (paper, appendix on the discrete-multimodal problem)."""
+
+import math
+
+from sterna.distributions import DiscreteUniform
+from sterna.errors import OptionError
+from sterna.target import Target
+
+
+def discrete(k: int = 2, a: float = 100.0) -> Target:
+    """Even and odd integers: k + 1 modes on 0, 1, ..., 2k, with deep valleys between them.
+
+    The reference is uniform and the target proportional to a^[x even]: Z(1)/Z(0) = (k + (k + 1) a) / (2k + 1).
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.models.discrete().log_densities(x=2)
+    (-1.6094379124341003, 4.605170185988092)
+    """
+    if k < 1 or not a > 0:
+        raise OptionError(f"discrete(k={k}, a={a}): k must be at least 1 and a positive.")
+    return Target(log_likelihood, {"x": DiscreteUniform(0, 2 * k)}, {"log_a": math.log(a)}, name="discrete")
+
+
+def log_likelihood(x, log_a):  # type: ignore[no-untyped-def]
+    """Return log a where x is even, else 0."""
+    return log_a if x % 2 == 0 else 0.0

@@ -1,0 +1,137 @@
+"""The reference: independent named distributions, or the user's own pair (draw, log density)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.distributions import _EXACT, _HUGE, Distribution
+from sterna.engine.program import REAL
+from sterna.errors import TargetError
+from sterna.space import Kind, Real, Space, space_of
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference given by two functions of the user's own, for variables that depend on each other.
+
+    Parameters
+    ----------
+    draw
+        `draw(rng)` returns one exact, independent draw: a tuple with one entry per variable, or one flat vector.
+        `rng` is a `numpy.random.Generator`. Further arguments are taken from the target's data by name.
+    log_density
+        The log-density of the same law, normalised; it takes variables and data by name, or one flat vector.
+    space
+        The variables, as a dict of `Real`, `Integer`, `Binary` and `Simplex`. By default one unbounded real
+        vector `x` of the length that `draw` returns.
+
+    Examples
+    --------
+    >>> import math, sterna
+    >>> def draw(rng):
+    ...     scale = rng.exponential()
+    ...     return scale, rng.normal(0.0, scale)
+    >>> def log_density(scale, effect):
+    ...     return -scale - math.log(scale) - 0.5 * (effect / scale) ** 2 - 0.5 * math.log(2 * math.pi)
+    >>> reference = sterna.Reference(
+    ...     draw, log_density, {"scale": sterna.Real(lower=0), "effect": sterna.Real()}
+    ... )
+    >>> def log_likelihood(effect):
+    ...     return -0.5 * (effect - 1.0) ** 2
+    >>> target = sterna.Target(log_likelihood, reference)
+    """
+
+    draw: Callable[..., Any]
+    log_density: Callable[..., Any]
+    space: Mapping[str, Kind] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        for name, value in (("draw", self.draw), ("log_density", self.log_density)):
+            if not callable(value):
+                raise TargetError(
+                    f"A reference needs two functions, and {name} is {value!r}. Parallel tempering draws its first "
+                    "chain from the reference at every scan: give draw(rng) and log_density, or a dict."
+                )
+
+    def sized(self) -> Space:
+        """Return the space, with the length of an undeclared vector found by drawing once."""
+        if self.space is not None:
+            for name, kind in self.space.items():
+                if not isinstance(kind, Kind):
+                    raise TargetError(
+                        f"Reference(space=...): {name!r} is {kind!r}; give sterna.Real(), sterna.Integer(), "
+                        "sterna.Binary() or sterna.Simplex(n)."
+                    )
+            return space_of(self.space)
+        size = np.size(np.asarray(self.draw(np.random.default_rng(0)), dtype=np.float64))
+        return space_of({"x": Real(shape=size)})
+
+
+def space_and_distributions(reference: Any) -> tuple[Space, list[Distribution] | None]:
+    """Read what a user gave as the reference; the distributions are None for a pair of functions."""
+    if isinstance(reference, Reference):
+        return reference.sized(), None
+    if isinstance(reference, Distribution):
+        reference = {"x": reference}
+    if isinstance(reference, Mapping):
+        for name, part in reference.items():
+            if not isinstance(part, Distribution):
+                raise TargetError(
+                    f"reference[{name!r}] is {part!r}, which is no distribution of sterna's; write for instance "
+                    f"{{{name!r}: sterna.Normal(0, 1)}}, or give a sterna.Reference(draw, log_density)."
+                )
+        return space_of(reference), list(reference.values())
+    raise TargetError(
+        f"reference={reference!r} is neither a dict of distributions nor a sterna.Reference(draw, log_density)."
+    )
+
+
+def coordinate_tables(space: Space, distributions: list[Distribution] | None) -> dict[str, NDArray[Any]]:
+    """Build the engine's tables of coordinates; a joint reference has bounds and sorts only."""
+    if distributions is None:
+        return _tables_of_kinds(space)
+    tables: list[NDArray[np.float64]] = []
+    numbers, kinds, sorts = [], [], []
+    offset = 0
+    for distribution in distributions:
+        part = distribution.coordinates
+        own = part.numbers.copy()
+        if part.table.size:
+            own[:, 0] += offset
+            tables.append(part.table)
+            offset += part.table.size
+        numbers.append(own)
+        kinds.append(np.full(len(own), part.kind))
+        sorts.append(np.full(len(own), part.sort))
+    return {
+        "sort": np.concatenate(sorts).astype(np.int64),
+        "lower": np.concatenate([d.coordinates.lower for d in distributions]),
+        "upper": np.concatenate([d.coordinates.upper for d in distributions]),
+        "kind": np.concatenate(kinds).astype(np.int64),
+        "numbers": np.concatenate(numbers).ravel(),
+        "table": np.concatenate([*tables, np.zeros(1)]),
+    }
+
+
+def _tables_of_kinds(space: Space) -> dict[str, NDArray[Any]]:
+    sort = np.concatenate([np.full(v.size, v.sort) for v in space.variables]).astype(np.int64)
+    largest = np.where(sort == REAL, _HUGE, _EXACT)
+    lower = np.concatenate([np.full(v.size, v.lower) for v in space.variables])
+    upper = np.concatenate([np.full(v.size, v.upper) for v in space.variables])
+    return {
+        "sort": sort,
+        "lower": np.maximum(np.where(sort == REAL, _inside(lower, +1), lower), -largest),
+        "upper": np.minimum(np.where(sort == REAL, _inside(upper, -1), upper), largest),
+        "kind": np.zeros(len(sort), dtype=np.int64),
+        "numbers": np.zeros(4 * len(sort)),
+        "table": np.zeros(1),
+    }
+
+
+def _inside(bounds: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    """The number next to a finite bound inside the support, as a user's density may be infinite on the bound."""
+    tiny = np.finfo(np.float64).tiny
+    return np.where(bounds == 0, side * tiny, np.nextafter(bounds, side * np.inf))

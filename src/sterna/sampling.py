@@ -1,0 +1,407 @@
+"""`sterna.sample`: rounds of tuning, then sampling with everything frozen (paper, algorithm NRPT)."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.display import Display, make_display
+from sterna.engine.communication import DEO, SEO
+from sterna.engine.compilation import address_of
+from sterna.engine.program import EXPLORE, LOG_LIKELIHOOD, NotANumber
+from sterna.engine.record import Record, new_record
+from sterna.engine.round import Copy, Plan, draw_states, find_start, new_copy, run_scans
+from sterna.engine.streams import new_generator
+from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
+from sterna.explorers.base import Explorer, carry_over
+from sterna.explorers.slice import Slice
+from sterna.result import Result, Round, summarise_round
+from sterna.target import Target
+from sterna.tuning.barrier import communication_barrier
+from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
+
+Numbers = NDArray[np.float64]
+
+SCHEMES = {"deo": DEO, "seo": SEO}
+EXPLORERS: dict[str, Callable[[], Explorer]] = {"slice": Slice}
+BLOCK_SECONDS = 0.2
+TRIES = 1000
+DRAWS_FOR_SCALE = 200
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user chose, checked."""
+
+    n_chains: int
+    n_rounds: int
+    n_scans: int
+    n_copies: int
+    scheme: str
+    keep: str
+    thin: int
+    seed: int
+    workers: int
+
+
+def sample(
+    target: Any,
+    reference: Any = None,
+    data: Mapping[str, Any] | None = None,
+    *,
+    n_chains: Any = 20,
+    n_rounds: int = 10,
+    n_scans: int | None = None,
+    n_copies: Any = 1,
+    explorer: Explorer | str | None = None,
+    scheme: str = "deo",
+    schedule: Any = None,
+    keep: str = "target",
+    thin: int = 1,
+    seed: int = 1,
+    workers: int | None = None,
+    progress: bool | Display = True,
+) -> Result:
+    """Sample a target by non-reversible parallel tempering.
+
+    Parameters
+    ----------
+    target
+        A log-likelihood function (with `reference`), a `sterna.Target`, or a built-in model.
+    reference, data
+        As in `sterna.Target`; only with a function.
+    n_chains
+        Number of annealed chains, both ends included (the paper's N + 1).
+    n_rounds
+        Tuning rounds; round r has 2**r scans.
+    n_scans
+        Sampling scans after tuning; by default as many as tuning took.
+    n_copies
+        Independent copies of parallel tempering, tuned together.
+    explorer
+        A `sterna.Slice(...)`, the name of an explorer, or None for the target's own choice.
+    scheme
+        "deo" (non-reversible) or "seo" (reversible).
+    schedule
+        Betas of the first round, increasing from 0 to 1; by default equally spaced.
+    keep, thin
+        Whose draws to keep, of the "target" chain or of "all" chains, and every how many scans.
+    seed
+        The same seed gives the same bits, whatever the number of workers.
+    workers
+        Threads; by default one for each copy, up to the number of cores.
+    progress
+        Whether to show progress on standard error.
+
+    Examples
+    --------
+    >>> import numpy as np, sterna
+    >>> def log_likelihood(mu, y):
+    ...     return -0.5 * np.sum((y - abs(mu)) ** 2)
+    >>> result = sterna.sample(
+    ...     log_likelihood,
+    ...     reference={"mu": sterna.Normal(0, 10)},
+    ...     data={"y": np.array([4.0, 5.0, 6.0])},
+    ...     n_chains=8, n_rounds=8, progress=False,
+    ... )
+    >>> bool(abs(result.posterior["mu"].mean()) < 2)  # both modes are visited
+    True
+    """
+    chosen = _as_target(target, reference, data)
+    began = time.perf_counter() - chosen.build_seconds
+    settings = _settings(n_chains, n_rounds, n_scans, n_copies, scheme, keep, thin, seed, workers)
+    kernel = _as_explorer(explorer, chosen)
+    betas = uniform_schedule(settings.n_chains)
+    if schedule is not None:
+        betas = check_schedule(schedule, settings.n_chains)
+    display = progress if isinstance(progress, Display) else make_display(bool(progress))
+    with display:
+        return _Run(chosen, kernel, settings, betas, display, began).go()
+
+
+class _Run:
+    """One call of `sample`, in the order of the paper's algorithm."""
+
+    def __init__(
+        self,
+        target: Target,
+        explorer: Explorer,
+        settings: Settings,
+        schedule: Numbers,
+        display: Display,
+        began: float,
+    ) -> None:
+        self.target, self.explorer, self.settings = target, explorer, settings
+        self.schedule, self.display, self.began = schedule, display, began
+        self.explore = address_of(explorer.kernel, EXPLORE)
+        self.explorer_data = np.array([array.ctypes.data for array in explorer.data()] or [0], dtype=np.int64)
+        self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
+        self.streams = [new_generator() for _ in range(settings.n_copies)]
+        self.stop = threading.Event()
+
+    def go(self) -> Result:
+        settings = self.settings
+        self.display.start(self.target, self.explorer, settings)
+        self._find_starts()
+        self.parameters = self._first_parameters()
+        self._warm_up()
+        compiled = time.perf_counter()
+        rounds = []
+        for number in range(1, settings.n_rounds + 1):
+            records, statistics = self._round(number, 2**number, kept_chains=0)
+            rounds.append(self._summary(number, records))
+            self._tune(rounds[-1], statistics)
+        tuned = time.perf_counter()
+        kept = 1 if settings.keep == "target" else settings.n_chains
+        records, _ = self._round(settings.n_rounds + 1, settings.n_scans, kept)
+        final = self._summary(settings.n_rounds + 1, records)
+        done = time.perf_counter()
+        result = Result(
+            target=self.target,
+            explorer=self.explorer.name,
+            settings=settings,
+            rounds=[*rounds, final],
+            records=records,
+            evaluations=int(sum(copy.logs[:, 2].sum() for copy in self.copies)),
+            timing={
+                "compile": compiled - self.began,
+                "tuning": tuned - compiled,
+                "sampling": done - tuned,
+            },
+        )
+        self.display.finish(result)
+        return result
+
+    def _find_starts(self) -> None:
+        """Give every replica a starting point of positive likelihood; one without a find begins where another does."""
+        seed, block = self.settings.seed, self.target.block
+        found: list[tuple[Numbers, Numbers]] = []
+        for number, copy in enumerate(self.copies):
+            with naming_the_point(self.target, copy):
+                find_start(block, seed, number, copy, TRIES, *self.streams[number])
+            good = copy.logs[:, LOG_LIKELIHOOD] > -np.inf
+            found += [(copy.states[j].copy(), copy.logs[j, :2].copy()) for j in np.flatnonzero(good)]
+        if not found:
+            tries = TRIES * self.settings.n_chains * self.settings.n_copies
+            raise InitialStateError(
+                f"The likelihood is zero (log_likelihood = -inf) at all of {tries} draws from the reference, "
+                "so there is no place to start. Check the likelihood at a point where it must be positive, or narrow the reference."
+            )
+        for copy in self.copies:
+            for j in np.flatnonzero(copy.logs[:, LOG_LIKELIHOOD] == -np.inf):
+                copy.states[j], copy.logs[j, :2] = found[j % len(found)]
+
+    def _first_parameters(self) -> Numbers:
+        draws = np.zeros((DRAWS_FOR_SCALE, self.target.dimension))
+        with naming_the_point(self.target, None):
+            draw_states(self.target.block, self.settings.seed, draws, *self.streams[0])
+        row = self.explorer.start(self.target.program, draws)
+        return np.tile(row, (self.settings.n_chains, 1))
+
+    def _plan(self, number: int, n_scans: int) -> Plan:
+        settings = self.settings
+        return Plan(
+            block=self.target.block,
+            explore=self.explore,
+            explorer_data=self.explorer_data,
+            scheme=SCHEMES[settings.scheme],
+            schedule=self.schedule,
+            parameters=np.ascontiguousarray(self.parameters),
+            seed=settings.seed,
+            round_number=number,
+            n_scans=n_scans,
+            thin=settings.thin,
+        )
+
+    def _warm_up(self) -> None:
+        """Compile or load the engine by a call of no scans, so that tuning is not blamed for it."""
+        record = new_record(1, self.settings.n_chains, self.target.dimension, 0, 1)
+        run_scans(self._plan(0, 1), 0, self.copies[0], self._statistics(), record, 1, 0, *self.streams[0])
+
+    def _statistics(self) -> Numbers:
+        return np.zeros((self.settings.n_chains, max(1, self.explorer.n_statistics(self.target.dimension))))
+
+    def _round(self, number: int, n_scans: int, kept_chains: int) -> tuple[list[Record], Numbers]:
+        """Run one round of all copies; return their records, and the explorer's statistics summed in copy order."""
+        settings = self.settings
+        plan = self._plan(number, n_scans)
+        records = [
+            new_record(n_scans, settings.n_chains, self.target.dimension, kept_chains, settings.thin)
+            for _ in self.copies
+        ]
+        statistics = [self._statistics() for _ in self.copies]
+        self.display.begin_round(number, n_scans, records, self.schedule)
+        jobs = [
+            partial(self._run_copy, plan, number, statistics[number], records[number])
+            for number in range(len(self.copies))
+        ]
+        if min(settings.workers, len(jobs)) == 1:
+            for job in jobs:
+                job()
+        else:
+            self._run_threads(jobs)
+        return records, np.sum(statistics, axis=0)
+
+    def _run_threads(self, jobs: Sequence[Callable[[], None]]) -> None:
+        with ThreadPoolExecutor(min(self.settings.workers, len(jobs))) as pool:
+            futures = [pool.submit(job) for job in jobs]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+                for future in futures:
+                    if future.done():
+                        future.result()
+            finally:
+                self.stop.set()
+                wait(futures)
+                self.stop.clear()
+        for future in futures:
+            future.result()
+
+    def _run_copy(self, plan: Plan, number: int, statistics: Numbers, record: Record) -> None:
+        """Run one copy's scans in blocks of about BLOCK_SECONDS; where a block ends has no effect on the result."""
+        first, block = 1, 1
+        while first <= plan.n_scans and not self.stop.is_set():
+            last = min(plan.n_scans, first + block - 1)
+            began = time.perf_counter()
+            with naming_the_point(self.target, self.copies[number]):
+                run_scans(
+                    plan,
+                    number,
+                    self.copies[number],
+                    statistics,
+                    record,
+                    first,
+                    last,
+                    *self.streams[number],
+                )
+            seconds = max(time.perf_counter() - began, 1e-9)
+            self.display.advance(number, last - first + 1)
+            block = max(1, min(4 * block, int(block * BLOCK_SECONDS / seconds)))
+            first = last + 1
+
+    def _summary(self, number: int, records: list[Record]) -> Round:
+        return summarise_round(number, self.schedule, records, self.settings.scheme)
+
+    def _tune(self, last: Round, statistics: Numbers) -> None:
+        """Set the next round's schedule and explorer parameters from this round's records."""
+        barrier = communication_barrier(last.schedule, last.rejection, last.zero_share)
+        new_schedule = update_schedule(barrier, self.settings.n_chains)
+        tuned = self.explorer.tune(self.target.program, self.parameters, statistics)
+        self.parameters = carry_over(tuned, self.schedule, new_schedule)
+        self.schedule = new_schedule
+        self.display.end_round(last)
+
+
+@contextmanager
+def naming_the_point(target: Target, copy: Copy | None) -> Iterator[None]:
+    """Turn what a target raised, or its NaN, into an error that names the point at which it happened."""
+    try:
+        yield
+    except Exception as error:
+        where = ""
+        if copy is not None:
+            where = f" at {target.describe_point(copy.states[copy.at_work[0]])}"
+        if isinstance(error, NotANumber):
+            raise EvaluationError(
+                f"The {error}{where}. A log-density must be a number below +inf: "
+                "return -inf where the likelihood is zero."
+            ) from None
+        if isinstance(error, Error):
+            raise type(error)(f"{error} This happened{where}.") from error.__cause__
+        raise EvaluationError(
+            f"The target raised {type(error).__name__}: {error}{where}. "
+            "Return -inf where the likelihood is zero, and mend the function elsewhere."
+        ) from error
+
+
+def _as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Target:
+    if isinstance(target, Target):
+        if reference is not None or data is not None:
+            raise OptionError("A sterna.Target has its reference and data already: leave out reference= and data=.")
+        return target
+    if not callable(target):
+        raise TargetError(
+            f"sample({target!r}): give a log-likelihood function with reference=..., a sterna.Target, "
+            "or a built-in model such as sterna.models.ising()."
+        )
+    if reference is None:
+        raise TargetError(
+            "A log-likelihood needs a reference to temper from, usually the prior: "
+            'reference={"mu": sterna.Normal(0, 10), ...}.'
+        )
+    return Target(target, reference, data)
+
+
+def _as_explorer(explorer: Explorer | str | None, target: Target) -> Explorer:
+    if explorer is None:
+        return target.explorer or Slice()
+    if isinstance(explorer, str):
+        own = target.explorer
+        if own is not None and own.name == explorer:
+            return own
+        if explorer not in EXPLORERS:
+            names = sorted({*EXPLORERS, *([own.name] if own else [])})
+            raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
+        return EXPLORERS[explorer]()
+    if not hasattr(explorer, "kernel"):
+        raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
+    return explorer
+
+
+def _settings(
+    n_chains: Any,
+    n_rounds: Any,
+    n_scans: Any,
+    n_copies: Any,
+    scheme: str,
+    keep: str,
+    thin: Any,
+    seed: Any,
+    workers: Any,
+) -> Settings:
+    """Check every option, and fill in those left open."""
+    if n_chains == "auto":
+        raise OptionError(
+            'n_chains="auto" is not available yet: give a number. About twice the global barrier is best; '
+            "run once with the default 20 and read result.global_barrier."
+        )
+    if n_copies == "auto":
+        raise OptionError('n_copies="auto" is not available yet: give a number, such as the number of cores.')
+    chains = _whole("n_chains", n_chains, 2, "chains need two ends, the reference and the target", 32767)
+    rounds = _whole("n_rounds", n_rounds, 0, "round r has 2**r scans", 40)
+    default = max(2 ** (rounds + 1) - 2, 1)
+    scans = _whole("n_scans", default if n_scans is None else n_scans, 1, "sampling takes at least one scan")
+    if n_scans is None and rounds == 0:
+        raise OptionError("n_rounds=0 leaves nothing from which n_scans could follow: give n_scans.")
+    copies = _whole("n_copies", n_copies, 1, "give the number of independent copies")
+    if scheme not in SCHEMES:
+        raise OptionError(f'scheme={scheme!r} is not known: "deo" (non-reversible) or "seo" (reversible).')
+    if keep not in ("target", "all"):
+        raise OptionError(
+            f'keep={keep!r} is not known: "target" keeps the target chain\'s draws, "all" every chain\'s.'
+        )
+    step = _whole("thin", thin, 1, "every thin-th scan is kept")
+    if step > scans:
+        raise OptionError(f"thin={step} is more than the {scans} sampling scans: no draw would be kept.")
+    key = _whole("seed", seed, 0, "give an integer from 0 up", 2**63 - 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = _whole("workers", min(cores, copies) if workers is None else workers, 1, "give a number of threads")
+    return Settings(chains, rounds, scans, copies, scheme, keep, step, key, threads)
+
+
+def _whole(name: str, value: Any, least: int, why: str, most: int | None = None) -> int:
+    """Check that an option is a whole number in its range."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise OptionError(f"{name}={value!r} is not a whole number: {why}.")
+    if value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise OptionError(f"{name}={value} must be {bounds}: {why}.")
+    return int(value)

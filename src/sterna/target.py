@@ -1,0 +1,260 @@
+"""A target: a log-likelihood and a reference, ready for the engine."""
+
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna import binding
+from sterna.binding import CannotCompile, as_number
+from sterna.engine import callback
+from sterna.engine.compilation import address_of
+from sterna.engine.program import CHANGE, DRAW, LOG_DENSITY, Program, evaluate
+from sterna.errors import TargetError
+from sterna.explorers.base import Explorer
+from sterna.reference import Reference, coordinate_tables, space_and_distributions
+
+
+class Target:
+    """A distribution to sample: its density is the reference's times exp(log_likelihood).
+
+    Parameters
+    ----------
+    log_likelihood
+        A function of variables and data by name, or of one flat vector first and then data by name. Compiled if Numba
+        can compile it; else it runs as Python, and `notes` says why.
+    reference
+        A dict of named distributions (`{"mu": sterna.Normal(0, 10)}`), or a `sterna.Reference`.
+    data
+        Observed arrays and numbers, passed to the functions by name.
+    local_change
+        `local_change(x, i, new)` (and data by name) returns the change of the log-likelihood when coordinate i of the
+        flat state x becomes `new`. Coordinate-wise explorers then pay for local terms only.
+    explorer
+        The explorer to use by default.
+    name
+        A name for reports.
+
+    Examples
+    --------
+    >>> import numpy as np, sterna
+    >>> def log_likelihood(mu, y):
+    ...     return -0.5 * np.sum((y - mu) ** 2)
+    >>> target = sterna.Target(log_likelihood, {"mu": sterna.Normal(0, 10)}, data={"y": np.array([1.0, 2.0])})
+    >>> target.log_densities(mu=0.0)
+    (-3.2215236261987186, -2.5)
+    """
+
+    def __init__(
+        self,
+        log_likelihood: Callable[..., Any],
+        reference: Any,
+        data: Mapping[str, Any] | None = None,
+        *,
+        local_change: Callable[..., Any] | None = None,
+        explorer: Explorer | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not callable(log_likelihood):
+            raise TargetError(f"log_likelihood={log_likelihood!r} is not a function.")
+        began = time.perf_counter()
+        self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
+        self.explorer = explorer
+        self.space, distributions = space_and_distributions(reference)
+        self.notes: list[str] = []
+        self._data, self._block = binding.read_data(data, self.space)
+        self._alive: list[Any] = []
+        self._handles: list[int] = []
+        functions = {"log_likelihood": self._density(log_likelihood, "log_likelihood", callback.LIKELIHOOD)}
+        if local_change is not None:
+            functions["likelihood_change"] = self._change(local_change)
+        if isinstance(reference, Reference):
+            functions["log_reference"] = self._density(
+                reference.log_density, "the reference's log_density", callback.REFERENCE
+            )
+            functions["draw_reference"] = self._draw(reference.draw)
+        tables = coordinate_tables(self.space, distributions)
+        self.program = Program(
+            dimension=self.dimension,
+            log_likelihood=functions["log_likelihood"],
+            likelihood_change=functions.get("likelihood_change", 0),
+            log_reference=functions.get("log_reference", 0),
+            draw_reference=functions.get("draw_reference", 0),
+            data=self._block.ctypes.data,
+            **tables,
+        )
+        self.block = self.program.block()
+        self.build_seconds = time.perf_counter() - began
+        weakref.finalize(self, callback.forget, self._handles)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a state."""
+        return self.space.dimension
+
+    @property
+    def compiled(self) -> bool:
+        """Whether no part of the target runs as Python."""
+        return not self._handles
+
+    def log_densities(self, state: NDArray[np.float64] | None = None, **values: Any) -> tuple[float, float]:
+        """Return (log-reference, log-likelihood) at a flat state or at variables given by name.
+
+        Variables by name must be stored in their own coordinates, which all but simplices and normal vectors are.
+        """
+        if state is None:
+            state = np.concatenate([np.ravel(np.asarray(values[v.name], dtype=float)) for v in self.space.variables])
+        x = np.ascontiguousarray(state, dtype=np.float64)
+        if x.shape != (self.dimension,):
+            raise TargetError(f"A state of {self.name} has {self.dimension} coordinates, not {x.shape}.")
+        logs = np.zeros(3)
+        evaluate(self.block, x, logs)
+        return float(logs[0]), float(logs[1])
+
+    def _entry(
+        self,
+        build: Callable[[], Any],
+        what: str,
+        fallback: Any,
+        place: int,
+        plain: Any,
+        signature: Any,
+    ) -> int:
+        """Address of a compiled function, or of the callback to its Python form."""
+        try:
+            entry = build()
+        except CannotCompile as reason:
+            self.notes.append(f"{what} runs as Python, not compiled: {reason}.")
+            handle = callback.register(plain)
+            self._handles.append(handle)
+            self._block[place] = handle
+            entry = fallback
+        self._alive.append(entry)
+        return address_of(entry, signature)
+
+    def _density(self, function: Callable[..., Any], what: str, place: int) -> int:
+        arguments = binding.arguments_of(function, what, self.space, self._data.given)
+        take = binding.python_arguments(arguments, self.space, self._data)
+        reference = place == callback.REFERENCE
+
+        def build() -> Any:
+            user = binding.compile_user_function(function)
+            lines, names, needed = binding.source_of(arguments, self.space, self._data)
+            terms = [f"float64(function({', '.join(names)}))"]
+            if reference:
+                terms += [f"stick_log_jacobian(x[{a}:{b}])" for a, b in self._sticks()]
+            body = [f"    return {' + '.join(terms)}"]
+            return binding.compile_entry(user, "def entry(state, data):", lines, body, needed, LOG_DENSITY)
+
+        def plain(x: NDArray[np.float64]) -> float:
+            value = as_number(function(*take(x)), what)
+            if reference:
+                value += sum(binding.stick_log_jacobian(x[a:b]) for a, b in self._sticks())
+            return value
+
+        fallback = callback.python_log_reference if reference else callback.python_log_likelihood
+        return self._entry(build, what, fallback, place, plain, LOG_DENSITY)
+
+    def _change(self, function: Callable[..., Any]) -> int:
+        what = "local_change"
+        arguments = binding.arguments_of(function, what, self.space, self._data.given, leading=3)
+        take = binding.python_arguments(arguments, self.space, self._data)
+
+        def build() -> Any:
+            user = binding.compile_user_function(function)
+            lines, names, needed = binding.source_of(arguments, self.space, self._data)
+            body = [f"    return float64(function({', '.join(['x', 'coordinate', 'new', *names])}))"]
+            header = "def entry(state, coordinate, new, data):"
+            return binding.compile_entry(user, header, lines, body, needed, CHANGE)
+
+        def plain(x: NDArray[np.float64], coordinate: int, new: float) -> float:
+            return as_number(function(x.copy(), coordinate, new, *take(x)), what)
+
+        return self._entry(build, what, callback.python_change, callback.CHANGE, plain, CHANGE)
+
+    def _draw(self, function: Callable[..., Any]) -> int:
+        what = "the reference's draw"
+        arguments = binding.arguments_of(function, what, self.space, self._data.given, leading=1)
+        take = binding.python_arguments(arguments, self.space, self._data)
+        example = getattr(function, "py_func", function)(np.random.default_rng(0), *take(np.zeros(self.dimension)))
+        by_variable = isinstance(example, tuple)
+        self._check_draw(example)
+
+        def build() -> Any:
+            user = binding.compile_user_function(function)
+            lines, names, needed = binding.source_of(arguments, self.space, self._data)
+            body = [f"    values = function({', '.join(['generator', *names])})"]
+            body += [f"    {line}" for line in self._draw_lines(by_variable, np.ndim(example) == 0)]
+            header = "def entry(state, data, generator):"
+            return binding.compile_entry(user, header, lines, [*body, "    return 0"], needed, DRAW)
+
+        def plain(x: NDArray[np.float64], generator: np.random.Generator) -> None:
+            values = function(generator, *take(x))
+            self._check_draw(values)
+            flat = np.concatenate([np.ravel(v) for v in values]) if by_variable else np.ravel(values)
+            self._store(np.asarray(flat, dtype=np.float64), x)
+
+        return self._entry(build, what, callback.python_draw, callback.DRAW, plain, DRAW)
+
+    def _draw_lines(self, by_variable: bool, scalar: bool) -> list[str]:
+        """Code that stores what a draw returned."""
+        if scalar:
+            return ["x[0] = values"]
+        lines = []
+        begin = 0
+        for place, v in enumerate(self.space.variables):
+            size = v.size + (v.transform == "simplex")
+            value = f"values[{place}]" if by_variable else f"values[{begin}:{begin + size}]"
+            if v.transform == "simplex":
+                lines.append(f"break_stick({value}, x[{v.start}:{v.stop}])")
+            elif by_variable and v.shape == ():
+                lines.append(f"x[{v.start}] = {value}")
+            elif by_variable and len(v.shape) > 1:
+                lines.append(f"x[{v.start}:{v.stop}] = np.ascontiguousarray({value}).reshape({v.size})")
+            else:
+                lines.append(f"x[{v.start}:{v.stop}] = {value}")
+            begin += size
+        return lines
+
+    def _store(self, flat: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+        begin = 0
+        for v in self.space.variables:
+            size = v.size + (v.transform == "simplex")
+            part = flat[begin : begin + size]
+            if v.transform == "simplex":
+                binding.break_stick(part, x[v.start : v.stop])
+            else:
+                x[v.start : v.stop] = part
+            begin += size
+
+    def _check_draw(self, example: Any) -> None:
+        variables = self.space.variables
+        shapes = [v.shape for v in variables]
+        if isinstance(example, tuple):
+            given = [np.shape(part) for part in example]
+            if given != shapes:
+                raise TargetError(
+                    f"The reference's draw returned values of shapes {given}; "
+                    f"the variables {', '.join(self.space.names)} have shapes {shapes}."
+                )
+            return
+        size = sum(v.size + (v.transform == "simplex") for v in variables)
+        if np.size(example) != size or np.ndim(example) > 1:
+            raise TargetError(
+                f"The reference's draw returned an array of shape {np.shape(example)}; return a tuple with one entry "
+                f"for each of {', '.join(self.space.names)}, or one flat vector of {size} numbers."
+            )
+
+    def _sticks(self) -> list[tuple[int, int]]:
+        return [(v.start, v.stop) for v in self.space.variables if v.transform == "simplex"]
+
+    def describe_point(self, state: NDArray[np.float64]) -> str:
+        """Name the variables and values of a state, for messages."""
+        parts = []
+        for name, value in self.space.values(state).items():
+            text = np.array2string(value, precision=17, threshold=12, max_line_width=10**6)
+            parts.append(f"{name}={text}")
+        return ", ".join(parts)

@@ -1,0 +1,1 @@
+"""Barrier, schedule, evidence and rates: pure functions of recorded statistics."""

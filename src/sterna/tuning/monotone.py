@@ -1,0 +1,73 @@
+"""Monotone cubic interpolation (Fritsch and Carlson 1980)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MonotoneCubic:
+    """The non-decreasing piecewise cubic through points (x, y), with the given slopes at them."""
+
+    x: Numbers
+    y: Numbers
+    slopes: Numbers
+
+    def _local(self, at: ArrayLike) -> tuple[NDArray[np.intp], Numbers, Numbers]:
+        """Interval, place within it from 0 to 1, and length of the interval."""
+        points = np.clip(np.asarray(at, dtype=np.float64), self.x[0], self.x[-1])
+        k = np.clip(np.searchsorted(self.x, points, side="right") - 1, 0, len(self.x) - 2)
+        length = self.x[k + 1] - self.x[k]
+        return k, (points - self.x[k]) / length, length
+
+    def __call__(self, at: ArrayLike) -> Numbers:
+        """Value of the curve; outside the points, that of the nearest."""
+        k, t, length = self._local(at)
+        return self._hermite(k, t, length)
+
+    def _hermite(self, k: NDArray[np.intp], t: Numbers, length: Numbers) -> Numbers:
+        rise = self.y[k + 1] - self.y[k]
+        start, end = self.slopes[k] * length, self.slopes[k + 1] * length
+        inner = t * t * (3 - 2 * t) * rise + t * (1 - t) * ((1 - t) * start - t * end)
+        return np.asarray(self.y[k] + inner)
+
+    def derivative(self, at: ArrayLike) -> Numbers:
+        """Slope of the curve: a piecewise quadratic, never negative."""
+        k, t, length = self._local(at)
+        rise = (self.y[k + 1] - self.y[k]) / length
+        start, end = self.slopes[k], self.slopes[k + 1]
+        slope = 6 * t * (1 - t) * rise + (1 - t) * (1 - 3 * t) * start + t * (3 * t - 2) * end
+        return np.asarray(np.maximum(slope, 0.0))
+
+    def inverse(self, values: ArrayLike) -> Numbers:
+        """Solve curve(x) = value by bisection inside the interval that holds the value."""
+        wanted = np.clip(np.asarray(values, dtype=np.float64), self.y[0], self.y[-1])
+        k = np.clip(np.searchsorted(self.y, wanted, side="right") - 1, 0, len(self.x) - 2)
+        length = self.x[k + 1] - self.x[k]
+        low, high = np.zeros(wanted.shape), np.ones(wanted.shape)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            below = self._hermite(k, middle, length) < wanted
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(self.x[k] + high * length)
+
+
+def monotone_cubic(x: Numbers, y: Numbers) -> MonotoneCubic:
+    """Interpolate increasing x and non-decreasing y."""
+    secants = np.diff(y) / np.diff(x)
+    slopes = np.empty_like(x)
+    slopes[0], slopes[-1] = secants[0], secants[-1]
+    slopes[1:-1] = 0.5 * (secants[:-1] + secants[1:])
+    # A flat piece has flat ends; elsewhere slopes are pulled back into the circle of radius 3.
+    flat = secants == 0
+    slopes[:-1][flat] = 0.0
+    slopes[1:][flat] = 0.0
+    for k in np.flatnonzero(~flat):
+        size = np.hypot(slopes[k], slopes[k + 1]) / secants[k]
+        if size > 3:
+            slopes[k] *= 3 / size
+            slopes[k + 1] *= 3 / size
+    return MonotoneCubic(x, y, slopes)

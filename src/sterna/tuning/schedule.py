@@ -1,0 +1,61 @@
+"""The annealing schedule from the barrier (paper, algorithm UpdateSchedule)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.errors import OptionError
+from sterna.tuning.barrier import Barrier
+from sterna.tuning.monotone import monotone_cubic
+
+Numbers = NDArray[np.float64]
+
+# Share of the barrier that every interval is given, so that its inverse exists where nothing was rejected.
+_FLOOR = 1e-6
+
+
+def uniform_schedule(n_chains: int) -> Numbers:
+    """Return equally spaced betas, the first round's schedule."""
+    return np.linspace(0.0, 1.0, n_chains)
+
+
+def update_schedule(barrier: Barrier, n_chains: int) -> Numbers:
+    """Place the betas so that each interval holds the same part of the barrier.
+
+    A barrier of zero gives equal spacing; flat pieces get few betas but keep their order. The result increases strictly
+    from exactly 0 to exactly 1.
+    """
+    old, cumulative = barrier.smooth.x, barrier.smooth.y
+    if not cumulative[-1] > 0:
+        return uniform_schedule(n_chains)
+    steps = np.diff(cumulative) / cumulative[-1] + _FLOOR * np.diff(old)
+    curve = monotone_cubic(old, np.concatenate([[0.0], np.cumsum(steps)]))
+    schedule = curve.inverse(np.linspace(0.0, curve.y[-1], n_chains))
+    schedule[0], schedule[-1] = 0.0, 1.0
+    return _strictly_increasing(schedule)
+
+
+def _strictly_increasing(schedule: Numbers) -> Numbers:
+    """Part betas that fell together by rounding, away from 0 and then away from 1."""
+    for k in range(1, len(schedule)):
+        schedule[k] = max(schedule[k], np.nextafter(schedule[k - 1], 2.0))
+    schedule[-1] = 1.0
+    for k in range(len(schedule) - 2, 0, -1):
+        schedule[k] = min(schedule[k], np.nextafter(schedule[k + 1], -1.0))
+    return schedule
+
+
+def check_schedule(schedule: Any, n_chains: int) -> Numbers:
+    """Check a user's schedule: increasing from exactly 0 to exactly 1, one beta a chain."""
+    try:
+        betas = np.array(schedule, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"schedule={schedule!r}: give a list of numbers from 0 to 1.") from None
+    if betas.shape != (n_chains,):
+        raise OptionError(f"schedule has shape {betas.shape}; with n_chains={n_chains} give {n_chains} numbers.")
+    if betas[0] != 0 or betas[-1] != 1 or not (np.diff(betas) > 0).all():
+        raise OptionError(
+            f"schedule={np.array2string(betas, threshold=10)} must increase strictly from exactly 0 to exactly 1."
+        )
+    return betas
