@@ -193,7 +193,8 @@ class _Run:
             tries = TRIES * self.settings.n_chains * self.settings.n_copies
             raise InitialStateError(
                 f"The likelihood is zero (log_likelihood = -inf) at all of {tries} draws from the reference, "
-                "so there is no place to start. Check the likelihood at a point where it must be positive, or narrow the reference."
+                "so there is no place to start. Check the likelihood at a point where it must be positive, "
+                "or narrow the reference."
             )
         for copy in self.copies:
             for j in np.flatnonzero(copy.logs[:, LOG_LIKELIHOOD] == -np.inf):

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled_with_memory
+from sterna.engine.compilation import as_pointer, compiled_callback
 
 # The head of every data block: handles of Python functions, and the dimension.
 LIKELIHOOD, CHANGE, REFERENCE, DRAW, DIMENSION = range(5)
@@ -35,7 +35,7 @@ def call_python(handle: int, *arguments: Any) -> Any:
     return _functions[handle](*arguments)
 
 
-@compiled_with_memory
+@compiled_callback
 def python_log_likelihood(state: int, data: int) -> float:
     """Evaluate a Python log-likelihood."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
@@ -46,7 +46,7 @@ def python_log_likelihood(state: int, data: int) -> float:
     return value  # noqa: RET504
 
 
-@compiled_with_memory
+@compiled_callback
 def python_log_reference(state: int, data: int) -> float:
     """Evaluate a Python log-density of the reference."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
@@ -57,7 +57,7 @@ def python_log_reference(state: int, data: int) -> float:
     return value  # noqa: RET504
 
 
-@compiled_with_memory
+@compiled_callback
 def python_change(state: int, coordinate: int, new: float, data: int) -> float:
     """Evaluate a Python local-change function."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
@@ -68,7 +68,7 @@ def python_change(state: int, coordinate: int, new: float, data: int) -> float:
     return value  # noqa: RET504
 
 
-@compiled_with_memory
+@compiled_callback
 def python_draw(state: int, data: int, generator: Any) -> int:
     """Draw from a Python reference into the state."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)

@@ -45,9 +45,14 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_with_memory(function: Function) -> Function:
-    """Compile like `compiled` a function that makes arrays, or calls Python."""
+    """Compile like `compiled` a function that makes arrays."""
     # said aloud, as a function compiled on behalf of another inherits what it does not say
     return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=True)(function))
+
+
+def compiled_callback(function: Function) -> Function:
+    """Compile like `compiled_with_memory` a function that goes back to Python, for which it takes the lock itself."""
+    return _kept(njit(cache=True, error_model="numpy", _nrt=True)(function))
 
 
 def _kept(dispatcher: Any) -> Any:

@@ -1,0 +1,44 @@
+# Two commands do everything on a fresh machine with Python 3.11+, make and git: `make demo` and `make test`.
+
+CHECK := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(CHECK)' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint laws bench clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/python examples/transmitter.py
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.developing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+laws: $(VENV)/.developing
+	$(BIN)/python -m pytest tests/laws -m laws
+
+bench: $(VENV)/.developing
+	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/startup.py
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache bench/build
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { echo "sterna needs Python 3.11 or newer; none was found on the path."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	@echo "Installing sterna into $(VENV) (about a minute the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.developing: $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@

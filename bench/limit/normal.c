@@ -1,0 +1,339 @@
+/* The limit for real coordinates: slice sampling and a whole round of tempering, written by hand for the normal model.
+
+   What sterna must ask at run time (which sort of coordinate, which reference, where the support ends, which
+   likelihood) is known here when compiling: that is the advantage that the ratios measure. */
+#include <stddef.h>
+#include <string.h>
+
+#include "stream.h"
+
+/* The dimension is a constant here, as it is in the entry that sterna compiles for a target. */
+#ifndef DIMENSION
+#error "compile with -DDIMENSION=..."
+#endif
+
+#define MAX_DOUBLINGS 30
+#define MAX_SHRINKS 500
+#define REFRESH_EVERY 64
+
+/* The default precision is 5: log L = -(5 - 1) / 2 |x|^2. */
+static const double half = 2.0;
+static const double constant = -0.9189385332046727; /* -log(2 pi) / 2, rounded as sterna rounds it */
+
+enum { LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS, N_LOGS };
+
+struct point {
+    double *x;
+    double log_reference, log_likelihood;
+    int64_t evaluations;
+};
+
+struct density {
+    double annealed, reference, likelihood;
+};
+
+struct interval {
+    double left, right, at_left, at_right;
+};
+
+static inline double log_likelihood(const double *x)
+{
+    double total = 0.0;
+    for (int i = 0; i < DIMENSION; i++)
+        total += x[i] * x[i];
+    return -half * total;
+}
+
+static inline double coordinate_reference(double value)
+{
+    return constant - 0.5 * value * value;
+}
+
+static inline double log_reference(const double *x)
+{
+    double total = 0.0;
+    for (int i = 0; i < DIMENSION; i++)
+        total += coordinate_reference(x[i]);
+    return total;
+}
+
+static inline struct density density_at(struct point *point, int i, double position, double beta)
+{
+    struct density density;
+    point->x[i] = position;
+    point->evaluations++;
+    density.reference = coordinate_reference(position);
+    density.likelihood = log_likelihood(point->x);
+    density.annealed = density.reference + beta * density.likelihood;
+    return density;
+}
+
+/* Neal's test (2003, figure 6); ends are evaluated only where it needs them, and NaN marks those not yet known. */
+static inline int reachable(
+    struct point *point, int i, double beta, double start, double candidate, double level, double width,
+    struct interval ends)
+{
+    int apart = 0;
+    while (ends.right - ends.left > 1.1 * width) {
+        double middle = 0.5 * (ends.left + ends.right);
+        if ((start < middle) != (candidate < middle))
+            apart = 1;
+        if (candidate < middle) {
+            ends.right = middle;
+            ends.at_right = NAN;
+        } else {
+            ends.left = middle;
+            ends.at_left = NAN;
+        }
+        if (!apart)
+            continue;
+        if (isnan(ends.at_left))
+            ends.at_left = density_at(point, i, ends.left, beta).annealed;
+        if (ends.at_left >= level)
+            continue;
+        if (isnan(ends.at_right))
+            ends.at_right = density_at(point, i, ends.right, beta).annealed;
+        if (ends.at_right < level)
+            return 0;
+    }
+    return 1;
+}
+
+/* Neal's doubling (figure 4); returns the number of doublings. */
+static inline int find_interval(
+    struct point *point, int i, double beta, double start, double level, double width, struct stream *stream,
+    struct interval *ends)
+{
+    int doublings = 0;
+    ends->left = start - width * uniform(stream);
+    ends->right = ends->left + width;
+    ends->at_left = density_at(point, i, ends->left, beta).annealed;
+    ends->at_right = density_at(point, i, ends->right, beta).annealed;
+    while (doublings < MAX_DOUBLINGS && (ends->at_left >= level || ends->at_right >= level)) {
+        if (uniform(stream) < 0.5) {
+            ends->left -= ends->right - ends->left;
+            ends->at_left = density_at(point, i, ends->left, beta).annealed;
+        } else {
+            ends->right += ends->right - ends->left;
+            ends->at_right = density_at(point, i, ends->right, beta).annealed;
+        }
+        doublings++;
+    }
+    return doublings;
+}
+
+/* Update one coordinate by shrinkage (figure 5); returns how far it moved. */
+static inline double slice_update(struct point *point, int i, double beta, double width, struct stream *stream)
+{
+    double start = point->x[i];
+    double reference_here = coordinate_reference(start);
+    double level = reference_here + beta * point->log_likelihood - exponential(stream);
+    struct interval ends;
+    int doublings = find_interval(point, i, beta, start, level, width, stream, &ends);
+    double left = ends.left, right = ends.right;
+    for (int shrink = 0; shrink < MAX_SHRINKS; shrink++) {
+        double candidate = left + (right - left) * uniform(stream);
+        struct density density = density_at(point, i, candidate, beta);
+        if (density.annealed >= level
+            && (doublings == 0 || reachable(point, i, beta, start, candidate, level, width, ends))) {
+            point->x[i] = candidate; /* the test has left one of its ends there */
+            point->log_reference += density.reference - reference_here;
+            point->log_likelihood = density.likelihood;
+            return fabs(candidate - start);
+        }
+        if (candidate < start)
+            left = candidate;
+        else
+            right = candidate;
+    }
+    point->x[i] = start;
+    return 0.0;
+}
+
+/* Update all coordinates in turn. `statistics` are the sums by which widths are tuned: moves, then updates. */
+static void explore(
+    double *x, double *logs, double beta, const double *widths, double *statistics, struct stream stream)
+{
+    struct point point = {x, logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD], 0};
+    for (int i = 0; i < DIMENSION; i++) {
+        statistics[i] += slice_update(&point, i, beta, widths[i], &stream);
+        statistics[DIMENSION + i] += 1.0;
+    }
+    logs[LOG_REFERENCE] = point.log_reference;
+    logs[LOG_LIKELIHOOD] = point.log_likelihood;
+    logs[EVALUATIONS] += (double)point.evaluations;
+}
+
+/* Exploration alone: every replica stays at its chain, and that of the reference is left alone. */
+void explore_scans(
+    int64_t first, int64_t last, int64_t chains, uint64_t seed, const double *schedule, const double *widths,
+    double *states, double *logs, double *statistics)
+{
+    for (int64_t scan = first; scan <= last; scan++) {
+        struct key key = scan_key(seed, 0, 1, (uint64_t)scan);
+        for (int64_t chain = 1; chain < chains; chain++)
+            explore(
+                states + chain * DIMENSION, logs + chain * N_LOGS, schedule[chain], widths + chain * DIMENSION,
+                statistics + chain * 2 * DIMENSION, start_stream(key, (uint64_t)chain));
+    }
+}
+
+/* NumPy's ziggurat, whose tables the benchmark passes in: the draws of the reference are the same bits too. */
+struct ziggurat {
+    const uint64_t *within;
+    const double *scale, *height;
+};
+
+#define TAIL 3.6541528853610087963519472518
+#define INVERSE_TAIL 0.27366123732975827203338247596
+
+static double standard_normal_tail(uint64_t bits, struct stream *stream)
+{
+    for (;;) {
+        double x = -INVERSE_TAIL * log1p(-uniform(stream));
+        double y = -log1p(-uniform(stream));
+        if (y + y > x * x)
+            return (bits >> 8) & 1 ? -(TAIL + x) : TAIL + x;
+    }
+}
+
+static inline double standard_normal(const struct ziggurat *table, struct stream *stream)
+{
+    for (;;) {
+        uint64_t word = next_word(stream);
+        unsigned place = word & 0xff;
+        uint64_t bits = (word >> 9) & UINT64_C(0x000fffffffffffff);
+        double x = (double)bits * table->scale[place];
+        if ((word >> 8) & 1)
+            x = -x;
+        if (bits < table->within[place])
+            return x;
+        if (place == 0)
+            return standard_normal_tail(bits, stream);
+        double span = table->height[place - 1] - table->height[place];
+        if (span * uniform(stream) + table->height[place] < exp(-0.5 * x * x))
+            return x;
+    }
+}
+
+/* What a round needs and records; the benchmark fills in the pointers. */
+struct round {
+    int64_t chains, n_scans, batches;
+    uint64_t seed, copy, number;
+    const double *schedule, *widths;
+    double *states, *logs;
+    int64_t *chain_of, *replica_of, *leg;
+    double *accepted, *statistics;
+    double *rejection, *stone_scale, *stone_sum;
+    int64_t *zeros, *trips;
+    int16_t *positions;
+    double *draws, *draw_log_likelihood;
+    struct ziggurat ziggurat;
+};
+
+static void draw_reference(const struct ziggurat *table, double *x, double *logs, struct stream stream)
+{
+    for (int i = 0; i < DIMENSION; i++)
+        x[i] = standard_normal(table, &stream);
+    logs[LOG_REFERENCE] = log_reference(x);
+    logs[LOG_LIKELIHOOD] = log_likelihood(x);
+    logs[EVALUATIONS] += 1.0;
+}
+
+static void explore_all(const struct round *round, int64_t scan, struct key key)
+{
+    for (int64_t replica = 0; replica < round->chains; replica++) {
+        int64_t chain = round->chain_of[replica];
+        double *x = round->states + replica * DIMENSION, *logs = round->logs + replica * N_LOGS;
+        struct stream stream = start_stream(key, (uint64_t)replica);
+        if (chain == 0) {
+            draw_reference(&round->ziggurat, x, logs, stream);
+            continue;
+        }
+        explore(
+            x, logs, round->schedule[chain], round->widths + chain * DIMENSION,
+            round->statistics + chain * 2 * DIMENSION, stream);
+        if (scan % REFRESH_EVERY == 0)
+            logs[LOG_REFERENCE] = log_reference(x);
+    }
+}
+
+/* Acceptance of every pair, its rejection's sum, and the stepping stone's sum of exp(stone - scale). */
+static void measure(const struct round *round, int64_t batch)
+{
+    int64_t pairs = round->chains - 1;
+    double *rejection = round->rejection + batch * pairs;
+    double *scale = round->stone_scale + batch * pairs, *sum = round->stone_sum + batch * pairs;
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        double here = round->logs[round->replica_of[pair] * N_LOGS + LOG_LIKELIHOOD];
+        double next = round->logs[round->replica_of[pair + 1] * N_LOGS + LOG_LIKELIHOOD];
+        double step = round->schedule[pair + 1] - round->schedule[pair];
+        double exponent = step * (here - next);
+        round->accepted[pair] = exponent < 0.0 ? exp(exponent) : 1.0;
+        rejection[pair] += 1.0 - round->accepted[pair];
+        double stone = step * here;
+        if (stone > scale[pair]) {
+            sum[pair] = 1.0 + sum[pair] * exp(scale[pair] - stone);
+            scale[pair] = stone;
+        } else if (stone > -INFINITY) {
+            sum[pair] += exp(stone - scale[pair]);
+        }
+    }
+    if (round->logs[round->replica_of[0] * N_LOGS + LOG_LIKELIHOOD] == -INFINITY)
+        round->zeros[batch]++;
+}
+
+/* Swap the pairs of this scan's parity: chains change places, states stay. */
+static void swap(const struct round *round, int64_t scan, struct key key)
+{
+    for (int64_t pair = scan % 2; pair < round->chains - 1; pair += 2) {
+        if (swap_uniform(key, (uint64_t)pair) < round->accepted[pair]) {
+            int64_t replica = round->replica_of[pair], next = round->replica_of[pair + 1];
+            round->replica_of[pair] = next;
+            round->replica_of[pair + 1] = replica;
+            round->chain_of[replica] = pair + 1;
+            round->chain_of[next] = pair;
+        }
+    }
+}
+
+/* Restarts and round trips of the index process, and its trace. */
+static void follow(const struct round *round, int64_t scan)
+{
+    enum { UNKNOWN, UPWARD, DOWNWARD };
+    int16_t *positions = round->positions + (scan - 1) * round->chains;
+    for (int64_t replica = 0; replica < round->chains; replica++) {
+        int64_t chain = round->chain_of[replica];
+        positions[replica] = (int16_t)chain;
+        if (chain == round->chains - 1) {
+            if (round->leg[replica] == UPWARD) {
+                round->leg[replica] = DOWNWARD;
+                round->trips[0]++;
+            }
+        } else if (chain == 0) {
+            if (round->leg[replica] == DOWNWARD)
+                round->trips[1]++;
+            round->leg[replica] = UPWARD;
+        }
+    }
+}
+
+static void keep_draw(const struct round *round, int64_t scan)
+{
+    int64_t replica = round->replica_of[round->chains - 1];
+    memcpy(
+        round->draws + (scan - 1) * DIMENSION, round->states + replica * DIMENSION, DIMENSION * sizeof(double));
+    round->draw_log_likelihood[scan - 1] = round->logs[replica * N_LOGS + LOG_LIKELIHOOD];
+}
+
+void run_scans(const struct round *round, int64_t first, int64_t last)
+{
+    for (int64_t scan = first; scan <= last; scan++) {
+        struct key key = scan_key(round->seed, round->copy, round->number, (uint64_t)scan);
+        explore_all(round, scan, key);
+        measure(round, (scan * round->batches - 1) / round->n_scans);
+        swap(round, scan, key);
+        follow(round, scan);
+        keep_draw(round, scan);
+    }
+}

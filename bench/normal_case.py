@@ -1,0 +1,183 @@
+"""The normal model: sterna's slice update and whole scans against C."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import native
+import numpy as np
+from numba import njit, types
+from report import Row, agreement, clock, race
+
+import sterna
+from sterna.engine.communication import DEO
+from sterna.engine.compilation import address_of, as_pointer, row
+from sterna.engine.program import EXPLORE, view
+from sterna.engine.record import new_record
+from sterna.engine.round import Plan, call_explore, new_copy, run_scans
+from sterna.engine.streams import new_generator, scan_key, start_stream
+
+SEED = 1
+# The round whose keys exploration alone uses, here and in C.
+NUMBER = 1
+PILOT_ROUNDS, PILOT_SCANS = 5, 100
+
+
+@njit(nogil=True, error_model="numpy")
+def explore_scans(plan, copy, statistics, first, last, stream):
+    """Explore every chain but the reference's, with streams and the call by address as in a round."""
+    program = view(plan.block)
+    words = as_pointer(stream.ctypes.data, types.uint64)
+    data = as_pointer(plan.explorer_data.ctypes.data, types.int64)
+    for scan in range(first, last + 1):
+        key = scan_key(plan.seed, 0, plan.round_number, scan)
+        for chain in range(1, plan.schedule.size):
+            start_stream(words, key, chain)
+            x, logs = row(copy.states, chain), row(copy.logs, chain)
+            parameters, sums = row(plan.parameters, chain), row(statistics, chain)
+            call_explore(plan.explore, (program, x, logs, plan.schedule[chain], parameters, sums, data, words))
+
+
+def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scans: int) -> Plan:
+    """All that is frozen during a round."""
+    return Plan(
+        block=target.block,
+        explore=address_of(explorer.kernel, EXPLORE),
+        explorer_data=np.array([array.ctypes.data for array in explorer.data()] or [0], dtype=np.int64),
+        scheme=DEO,
+        schedule=schedule,
+        parameters=np.ascontiguousarray(parameters),
+        seed=SEED,
+        round_number=NUMBER,
+        n_scans=n_scans,
+        thin=1,
+    )
+
+
+@dataclass
+class Case:
+    """A tuned start, from which both programs run the same scans."""
+
+    dimension: int
+    chains: int
+    schedule: Any
+    parameters: Any
+    states: Any
+    logs: Any
+
+    @property
+    def widths(self) -> Any:
+        """Widths alone, as C takes them."""
+        return np.ascontiguousarray(self.parameters[:, : self.dimension])
+
+    @property
+    def label(self) -> str:
+        """The case in a few words."""
+        return f"normal d={self.dimension}, {self.chains} chains"
+
+
+def tuned_case(dimension: int, chains: int) -> Case:
+    """Tune the schedule by a short run, and the widths by sterna's own rule over a pilot at that schedule."""
+    target, explorer = sterna.models.normal(dim=dimension), sterna.Slice()
+    run = sterna.sample(target, n_chains=chains, n_rounds=7, seed=SEED, progress=False)
+    copy, (stream, _) = new_copy(chains, dimension), new_generator()
+    copy.states[:] = run.posterior["x"].values[0, -chains:]
+    copy.logs[:, :2] = [target.log_densities(x) for x in copy.states]
+    parameters = np.tile(np.append(np.ones(dimension), float(dimension)), (chains, 1))
+    for pilot in range(PILOT_ROUNDS):
+        statistics = np.zeros((chains, 2 * dimension))
+        plan = make_plan(target, explorer, run.schedule, parameters, PILOT_SCANS)
+        explore_scans(plan, copy, statistics, pilot * PILOT_SCANS, (pilot + 1) * PILOT_SCANS - 1, stream)
+        parameters = explorer.tune(target.program, parameters, statistics)
+    copy.logs[:, 2] = 0.0
+    return Case(dimension, chains, run.schedule, parameters, copy.states, copy.logs)
+
+
+def race_slices(case: Case, target: Any, n_scans: int, limit: float | None, label: str) -> Row:
+    """Exploration alone, per likelihood evaluation."""
+    library = native.build("normal", DIMENSION=case.dimension)
+    plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
+    copy, (stream, _), widths = new_copy(case.chains, case.dimension), new_generator(), case.widths
+    sums = np.zeros((2, case.chains, 2 * case.dimension))
+    states, logs = case.states.copy(), case.logs.copy()
+
+    def run_c() -> float:
+        states[:], logs[:], sums[0] = case.states, case.logs, 0.0
+        arrays = [native.address(array) for array in (case.schedule, widths, states, logs, sums[0])]
+        first, last, chains, seed = (native.integer(number) for number in (1, n_scans, case.chains, SEED))
+        return clock(lambda: library.explore_scans(first, last, chains, seed, *arrays))
+
+    def run_sterna() -> float:
+        copy.states[:], copy.logs[:], sums[1] = case.states, case.logs, 0.0
+        return clock(lambda: explore_scans(plan, copy, sums[1], 1, n_scans, stream))
+
+    explore_scans(plan, copy, sums[1], 1, 0, stream)
+    seconds = race([run_c, run_sterna])
+    same = agreement([copy.states, copy.logs, sums[1]], [states, logs, sums[0]])
+    return _row(f"{case.label}{label}", seconds, [logs, copy.logs], limit, same)
+
+
+def race_scans(case: Case, n_scans: int, limit: float) -> Row:
+    """Whole scans with swaps and recording, per likelihood evaluation."""
+    target = sterna.models.normal(dim=case.dimension)
+    library = native.build("normal", DIMENSION=case.dimension)
+    plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
+    sides = [_Side(case, n_scans) for _ in range(2)]
+    c_round, kept_alive = _c_round(case, sides[0], n_scans)
+    stream, generator = new_generator()
+    assert kept_alive
+
+    def run_c() -> float:
+        sides[0].restart()
+        first, last = native.integer(1), native.integer(n_scans)
+        return clock(lambda: library.run_scans(native.ctypes.byref(c_round), first, last))
+
+    def run_sterna() -> float:
+        side = sides[1]
+        side.restart()
+        return clock(
+            lambda: run_scans(plan, 0, side.copy, side.statistics, side.record, 1, n_scans, stream, generator)
+        )
+
+    run_scans(plan, 0, sides[1].copy, sides[1].statistics, sides[1].record, 1, 0, stream, generator)
+    seconds = race([run_c, run_sterna])
+    same = agreement(sides[1].results(), sides[0].results())
+    return _row(case.label, seconds, [side.copy.logs for side in sides], limit, same)
+
+
+class _Side:
+    """One program's arrays; touched before the clock starts, so that it does not time the paging-in of memory."""
+
+    def __init__(self, case: Case, n_scans: int) -> None:
+        self.copy = new_copy(case.chains, case.dimension)
+        self.copy.states[:], self.copy.logs[:] = case.states, case.logs
+        self.record = new_record(n_scans, case.chains, case.dimension, 1, 1)
+        self.statistics = np.zeros((case.chains, 2 * case.dimension))
+        self.start = [array.copy() for array in self.results()]
+
+    def results(self) -> list[Any]:
+        """All that a round writes."""
+        return [*self.copy[:-1], *self.record, self.statistics]
+
+    def restart(self) -> None:
+        """Put everything back to the start."""
+        for array, start in zip(self.results(), self.start, strict=True):
+            array[...] = start
+
+
+def _c_round(case: Case, side: _Side, n_scans: int) -> tuple[native.Round, Any]:
+    """The C program's round, and the arrays that it points to."""
+    arrays = {
+        **side.copy._asdict(), **side.record._asdict(), **native.ziggurat(),
+        "schedule": case.schedule, "widths": case.widths, "statistics": side.statistics,
+    }  # fmt: skip
+    numbers = {
+        "chains": case.chains, "n_scans": n_scans, "batches": side.record.scans.size,
+        "seed": SEED, "copy": 0, "number": NUMBER,
+    }  # fmt: skip
+    return native.make_round(numbers, arrays), arrays
+
+
+def _row(label: str, seconds: list[float], logs: list[Any], limit: float | None, same: str) -> Row:
+    evaluations = [float(part[:, 2].sum()) for part in logs]
+    c, ours = (1e9 * time / count for time, count in zip(seconds, evaluations, strict=True))
+    return Row(label, c, ours, ours / c, limit, f"{same}; {evaluations[0]:.0f} evaluations each")

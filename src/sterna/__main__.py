@@ -1,0 +1,5 @@
+"""`python -m sterna`."""
+
+from sterna.cli import main
+
+main()

@@ -1,0 +1,241 @@
+"""The command line: thin wrappers around the library."""
+
+import importlib.util
+import inspect
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from sterna.result import Result
+    from sterna.target import Target
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sterna")
+def commands() -> None:
+    """Non-reversible parallel tempering: samples many modes, computes the evidence, tunes itself."""
+
+
+@commands.command()
+@click.argument("target")
+@click.option("--chains", default="20", metavar="N", help="Number of chains, both ends included.", show_default=True)
+@click.option("--rounds", default=10, type=int, help="Tuning rounds; round r has 2**r scans.", show_default=True)
+@click.option("--scans", default=None, type=int, help="Sampling scans.  [default: as many as tuning took]")
+@click.option("--copies", default="1", metavar="K", help="Independent copies.", show_default=True)
+@click.option("--explorer", default=None, metavar="NAME", help="slice, or the model's own.  [default: by target]")
+@click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
+@click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
+@click.option("--workers", default=None, type=int, help="Threads.  [default: one a copy, up to the cores]")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter of the model; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object to standard output, and nothing else.")
+def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Sample TARGET: the name of a built-in model (see `sterna models`), or file.py:name.
+
+    A name in a file is a sterna.Target, or a function that returns one and takes the values of --set.
+    """
+    from sterna.sampling import sample
+
+    result = sample(
+        find_target(target, dict(_pair(pair) for pair in pairs)),
+        n_chains=_number_or_auto(options["chains"]),
+        n_rounds=options["rounds"],
+        n_scans=options["scans"],
+        n_copies=_number_or_auto(options["copies"]),
+        explorer=options["explorer"],
+        scheme=options["scheme"],
+        seed=options["seed"],
+        workers=options["workers"],
+    )
+    if as_json:
+        click.echo(json.dumps(_finite(result.to_dict()), allow_nan=False))
+    else:
+        show(result)
+
+
+@commands.command()
+def models() -> None:
+    """List the built-in models and their parameters."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("model", "parameters (--set)", "what it is"):
+        table.add_column(heading, overflow="fold")
+    for name, function in built_in_models().items():
+        parameters = inspect.signature(function).parameters.values()
+        given = ", ".join(f"{p.name}={_short(p.default)}" for p in parameters)
+        table.add_row(name, given, (inspect.getdoc(function) or "").split("\n")[0])
+    Console(highlight=False).print(table)
+
+
+def built_in_models() -> dict[str, Callable[..., "Target"]]:
+    """Return the built-in models by name."""
+    from sterna import models as package
+
+    return {name: getattr(package, name) for name in package.__all__}
+
+
+def find_target(text: str, values: dict[str, Any]) -> "Target":
+    """Return the target that the command line names, built with the values of --set."""
+    from sterna.errors import OptionError
+    from sterna.target import Target
+
+    if ".py:" in text:
+        path, _, name = text.rpartition(":")
+        found = getattr(_load(path), name, None)
+        if isinstance(found, Target):
+            if values:
+                raise OptionError(f"{text} is a finished target: --set needs a function that returns one.")
+            return found
+        if not callable(found):
+            raise OptionError(f"{path} has no target or function named {name!r}.")
+        built = _call(text, found, values)
+        if not isinstance(built, Target):
+            raise OptionError(f"{text} returned {type(built).__name__}; it must return a sterna.Target.")
+        return built
+    known = built_in_models()
+    if text not in known:
+        raise OptionError(
+            f"There is no built-in model {text!r}; there are {', '.join(sorted(known))}. "
+            "For a target of your own write file.py:name."
+        )
+    return _call(text, known[text], values)
+
+
+def _call(what: str, function: Callable[..., Any], values: dict[str, Any]) -> Any:
+    """Call a model's function with values converted to the types of its defaults."""
+    from sterna.errors import OptionError
+
+    parameters = inspect.signature(function).parameters
+    converted = {}
+    for key, text in values.items():
+        if key not in parameters:
+            have = ", ".join(parameters) or "none"
+            raise OptionError(f"--set {key}={text}: {what} has no parameter {key!r}; it has {have}.")
+        converted[key] = _convert(key, text, parameters[key].default)
+    return function(**converted)
+
+
+def _convert(key: str, text: str, default: Any) -> Any:
+    from sterna.errors import OptionError
+
+    if isinstance(default, bool):
+        answers = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+        if text.lower() in answers:
+            return answers[text.lower()]
+        raise OptionError(f"--set {key}={text}: give true or false.")
+    kind = type(default) if isinstance(default, (int, float, str)) else None
+    for convert in [kind] if kind else [int, float, str]:
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    raise OptionError(f"--set {key}={text}: give a number like the default {default!r}.")
+
+
+def _load(path: str) -> Any:
+    from sterna.errors import OptionError
+
+    if not Path(path).is_file():
+        raise OptionError(f"There is no file {path}.")
+    specification = importlib.util.spec_from_file_location(Path(path).stem, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    specification.loader.exec_module(module)
+    return module
+
+
+def _pair(text: str) -> tuple[str, str]:
+    from sterna.errors import OptionError
+
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise OptionError(f"--set {text}: write KEY=VALUE, such as --set size=20.")
+    return key, value
+
+
+def _number_or_auto(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _finite(value: Any) -> Any:
+    """Replace NaN and infinities, which JSON does not have, by null."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def show(result: "Result", most_rows: int = 20) -> None:
+    """Print a result as tables: the posterior, then what parallel tempering measured."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("variable", "mean", "sd", "ess", "r-hat"):
+        table.add_column(heading, justify="left" if heading == "variable" else "right")
+    rows = list(result.summary.items())
+    for name, row in rows[:most_rows]:
+        table.add_row(name, f"{row['mean']:.4g}", f"{row['sd']:.4g}", f"{row['ess_bulk']:.0f}", f"{row['r_hat']:.3f}")
+    console.print(table)
+    if len(rows) > most_rows:
+        console.print(f"... and {len(rows) - most_rows} more")
+    console.print()
+    facts = Table(box=None, pad_edge=False, show_header=False)
+    facts.add_column(style="bold")
+    facts.add_column()
+    acceptance = 1 - result.rejection
+    facts.add_row("log evidence", str(result.log_evidence))
+    facts.add_row("global barrier", f"{result.global_barrier:.3f}")
+    facts.add_row("swaps accepted", f"{acceptance.min():.2f} at least, {acceptance.mean():.2f} on average")
+    facts.add_row(
+        "restarts", f"{result.restarts} in {result.settings.n_scans} scans of {result.settings.n_copies} copies"
+    )
+    facts.add_row(
+        "round-trip rate",
+        f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
+        f"more chains at best {result.optimal_round_trip_rate:.4f})",
+    )
+    seconds = result.timing
+    facts.add_row(
+        "seconds",
+        f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
+    )
+    console.print(facts)
+    if not result.warnings:
+        console.print("\nNo warnings.")
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one line on standard error and exit status 2."""
+    from sterna.errors import Error
+
+    try:
+        commands(standalone_mode=False)
+    except (click.ClickException, Error) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        click.echo(f"sterna: {' '.join(text.split())}", err=True)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("sterna: interrupted", err=True)
+        sys.exit(130)

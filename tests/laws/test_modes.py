@@ -1,0 +1,52 @@
+"""Mode weights of a bimodal posterior with modes 20 standard deviations apart, which a single chain cannot find."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sterna
+
+BATCHES = 25
+
+
+def two_modes(x):
+    # weights 0.9 and 0.1 on the diagonal, at distance 10 from the origin on either side
+    side = 10.0 / math.sqrt(x.size)
+    left = right = 0.0
+    for value in x:
+        left += (value + side) ** 2
+        right += (value - side) ** 2
+    return np.logaddexp(math.log(0.9) - 0.5 * left, math.log(0.1) - 0.5 * right)
+
+
+def batches_of(indicator):
+    """Means of an indicator (copies, draws) over batches of successive draws."""
+    length = indicator.shape[1] // BATCHES
+    return indicator[:, : BATCHES * length].reshape(-1, length).mean(axis=1)
+
+
+@pytest.mark.parametrize(("dim", "n_chains"), [(2, 12), (20, 30)])
+def test_weights(dim, n_chains):
+    """Within 4 standard errors from 50 batches: a false alarm of 2e-4 each for weight and evidence."""
+    target = sterna.Target(two_modes, {"x": sterna.Uniform(-20, 20, shape=dim)})
+    result = sterna.sample(target, n_chains=n_chains, n_rounds=12, n_copies=2, progress=False)
+    means = batches_of(result.posterior["x"].values.sum(axis=-1) > 0)
+    error = means.std(ddof=1) / math.sqrt(len(means))
+    assert error <= 0.02
+    assert abs(means.mean() - 0.1) <= 4 * error
+    # the planted fault: equal weights must be told apart
+    assert abs(means.mean() - 0.5) > 4 * error
+    exact = dim * (0.5 * math.log(2 * math.pi) - math.log(40.0))
+    assert abs(result.log_evidence.value - exact) <= 4 * result.log_evidence.error
+    assert result.warnings == []
+
+
+def test_a_single_chain_does_not_find_both():
+    """Without tempering (two chains, of which the first only draws from the reference) no swap is ever accepted in 20-d."""
+    target = sterna.Target(two_modes, {"x": sterna.Uniform(-20, 20, shape=20)})
+    result = sterna.sample(target, n_chains=2, n_rounds=0, n_scans=4000, progress=False)
+    assert len(np.unique(result.posterior["x"].values.sum(axis=-1) > 0)) == 1
+    assert result.restarts == 0
+    assert any("Too few chains" in text for text in result.warnings)
+    assert any("restarts" in text for text in result.warnings)

@@ -1,0 +1,217 @@
+"""The swap kernel and the whole scan, by enumeration of every outcome of the engine's own source."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from plain import Forks, Symbol, load
+
+EVEN, ODD = 0, 1
+# A target on three points, and schedules of three and four chains.
+LOG_LIKELIHOOD = np.array([0.0, 1.3, -0.7])
+REFERENCE = np.array([0.5, 0.2, 0.3])
+SCHEDULES = [np.array([0.0, 0.35, 1.0]), np.array([0.0, 0.2, 0.55, 1.0])]
+
+LAW_CHANGING_FAULTS = {
+    "log-ratio 1 % off": ("(next_beta - beta) * (", "1.01 * (next_beta - beta) * ("),
+    "sign swapped": ("(log_likelihood - next_log_likelihood)", "(next_log_likelihood - log_likelihood)"),
+    "schedule difference left out": ("(next_beta - beta) * (", "("),
+    "overlapping pairs decided from the energies before the swaps": (
+        "range(parity, accepted.size, 2)",
+        "range(accepted.size)",
+    ),
+}
+
+
+def annealed(beta):
+    weights = REFERENCE * np.exp(beta * LOG_LIKELIHOOD)
+    return weights / weights.sum()
+
+
+def joint_law(schedule):
+    laws = [annealed(beta) for beta in schedule]
+    return np.array([math.prod(p) for p in itertools.product(*laws)])
+
+
+def swap_matrix(schedule, parity, faults=()):
+    """Transition matrix of one communication step over the states of all chains."""
+    forks = Forks()
+    code = load("engine/communication.py", faults, swap_uniform=lambda key, pair: Symbol(forks))
+    points = list(itertools.product(range(3), repeat=len(schedule)))
+    number = {point: k for k, point in enumerate(points)}
+    matrix = np.zeros((len(points), len(points)))
+    for point in points:
+        logs = np.zeros((len(schedule), 3))
+        logs[:, 1] = LOG_LIKELIHOOD[list(point)]
+
+        def step(logs=logs):
+            chains = np.arange(len(schedule))
+            chain_of, replica_of = chains.copy(), chains.copy()
+            accepted = np.zeros(len(schedule) - 1)
+            code.measure(schedule, logs, replica_of, accepted)
+            code.swap(chain_of, replica_of, accepted, parity, None)
+            assert (chain_of[replica_of] == chains).all(), "the two maps must stay inverse to each other"
+            return tuple(replica_of)
+
+        for probability, replicas in forks.outcomes(step):
+            matrix[number[point], number[tuple(point[j] for j in replicas)]] += probability
+    return matrix
+
+
+def invariance_gap(law, matrix):
+    return np.abs(law @ matrix - law).max()
+
+
+def balance_gap(law, matrix):
+    flow = law[:, None] * matrix
+    return np.abs(flow - flow.T).max()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=["3 chains", "4 chains"])
+def test_swaps_keep_the_law_and_deo_is_not_reversible(schedule):
+    law = joint_law(schedule)
+    even, odd = swap_matrix(schedule, EVEN), swap_matrix(schedule, ODD)
+    for matrix in (even, odd):
+        assert np.allclose(matrix.sum(axis=1), 1.0, atol=1e-14)
+        assert invariance_gap(law, matrix) < 1e-12
+    assert balance_gap(law, (even + odd) / 2) < 1e-12
+    assert balance_gap(law, even @ odd) > 1e-3
+
+
+@pytest.mark.parametrize("fault", LAW_CHANGING_FAULTS)
+def test_planted_swap_faults_are_caught(fault):
+    schedule = SCHEDULES[0]
+    matrices = [swap_matrix(schedule, parity, [LAW_CHANGING_FAULTS[fault]]) for parity in (EVEN, ODD)]
+    assert max(invariance_gap(joint_law(schedule), matrix) for matrix in matrices) > 1e-6
+
+
+def acceptance_gap(faults=()):
+    """Largest distance between the code's acceptance probability and the paper's formula."""
+    code = load("engine/communication.py", faults)
+    numbers = [(0.0, 0.3, -5.0, 2.0), (0.2, 0.9, 1.0, -3.0), (0.0, 1e-9, -1e12, 4.0), (0.5, 1.0, 0.1, 0.1)]
+    formula = [math.exp(min(0.0, (b1 - b0) * (-l1 + l0))) for b0, b1, l0, l1 in numbers]
+    return max(abs(code.acceptance(*n) - f) for n, f in zip(numbers, formula, strict=True))
+
+
+def test_acceptance_is_the_formula_which_a_scaled_one_is_not():
+    """A scaled acceptance keeps the law, so only the formula can tell."""
+    scaled = [("return math.exp(min(", "return 0.9 * math.exp(min(")]
+    matrix = swap_matrix(SCHEDULES[0], EVEN, scaled)
+    assert invariance_gap(joint_law(SCHEDULES[0]), matrix) < 1e-12
+    assert acceptance_gap(scaled) > 0.05
+    assert acceptance_gap() < 1e-15
+
+
+def test_likelihood_zero_is_never_passed_on():
+    code = load("engine/communication.py")
+    assert code.acceptance(0.0, 1e-300, -math.inf, 5.0) == 0.0
+
+
+# --- the whole scan: two binary coordinates, three chains, through the source of run_scans ---
+
+SCHEDULE = np.array([0.0, 0.4, 1.0])
+CHANCE = np.array([0.3, 0.6])
+
+
+def pair_log_likelihood(x):
+    return 1.1 * x[0] - 0.4 * x[1] + 1.7 * x[0] * x[1]
+
+
+def scan_matrix(parity, faults=None):
+    """Transition matrix of one full scan (exploration, then swaps) as the engine's source performs it."""
+    faults = faults or {}
+    forks = Forks()
+    names = {
+        "uniform": lambda stream: Symbol(forks),
+        "as_pointer": lambda address, kind: None,
+        "as_address": lambda x: x,
+    }
+    densities = load("engine/densities.py", faults.get("densities", ()), uniform=names["uniform"])
+    program_code = load("engine/program.py", faults.get("program", ()), **names)
+    program_code.coordinate_log_density = densities.coordinate_log_density
+    program_code.draw_coordinate = densities.draw_coordinate
+    program_code.call_log_density = lambda address, arguments: pair_log_likelihood(arguments[0])
+    explorer = load("explorers/slice.py", faults.get("slice", ()), **names)
+    explorer.coordinate_reference = program_code.coordinate_reference
+    explorer.coordinate_likelihood = program_code.coordinate_likelihood
+    swaps = load(
+        "engine/communication.py", faults.get("communication", ()), swap_uniform=lambda key, pair: Symbol(forks)
+    )
+    code = load("engine/round.py", faults.get("round", ()), **names)
+    for name in ("draw_reference", "refresh", "log_likelihood", "log_reference"):
+        setattr(code, name, getattr(program_code, name))
+    code.measure, code.swap, code.parity_of = swaps.measure, swaps.swap, lambda *_: parity
+    code.row = lambda matrix, k: matrix[k]
+    code.view = lambda block: block
+    code.call_explore = lambda address, arguments: explorer.explore(*arguments)
+    code.start_stream = code.scan_key = code.follow = lambda *_: None
+    code.add_energies = code.add_states = code.batch_of = lambda *_: None
+    logs_of_chance = np.stack([np.zeros(2), np.ones(2), np.log(1 - CHANCE), np.log(CHANCE)], axis=1)
+    program = program_code.Program(
+        dimension=2, log_likelihood=1, likelihood_change=0, log_reference=0, draw_reference=0, data=0,
+        sort=np.full(2, program_code.BINARY), lower=np.zeros(2), upper=np.ones(2), kind=np.full(2, densities.TWO_POINT),
+        numbers=logs_of_chance.ravel(), table=np.zeros(1),
+    )  # fmt: skip
+    return _scan_matrix(code, program, forks)
+
+
+def _scan_matrix(code, program, forks):
+    plan = code.Plan(
+        block=program, explore=1, explorer_data=np.zeros(1), scheme=0, schedule=SCHEDULE,
+        parameters=np.tile([1.0, 1.0, 2.0], (3, 1)), seed=1, round_number=1, n_scans=1, thin=1,
+    )  # fmt: skip
+    points = list(itertools.product(itertools.product((0.0, 1.0), repeat=2), repeat=3))
+    number = {point: k for k, point in enumerate(points)}
+    matrix = np.zeros((len(points), len(points)))
+    for point in points:
+
+        def scan(point=point):
+            copy = code.new_copy(3, 2)
+            copy.states[:] = point
+            for j in range(3):
+                code.refresh(program, copy.states[j], copy.logs[j])
+            statistics = np.zeros((3, 4))
+            record = type("Record", (), {"scans": np.ones(1), "trips": None})
+            code.run_scans(plan, 0, copy, statistics, record, 1, 1, np.zeros(5), None)
+            return tuple(tuple(copy.states[copy.replica_of[i]]) for i in range(3))
+
+        for probability, outcome in forks.outcomes(scan):
+            matrix[number[point], number[outcome]] += probability
+    return matrix
+
+
+def scan_law():
+    """The product of the three annealed laws over the states of one scan."""
+    points = list(itertools.product((0.0, 1.0), repeat=2))
+    prior = np.array([math.prod(np.where(np.array(p) == 1, CHANCE, 1 - CHANCE)) for p in points])
+    energy = np.array([pair_log_likelihood(p) for p in points])
+    laws = [prior * np.exp(beta * energy) / np.sum(prior * np.exp(beta * energy)) for beta in SCHEDULE]
+    return np.array([math.prod(p) for p in itertools.product(*laws)])
+
+
+@pytest.mark.parametrize("parity", [EVEN, ODD])
+def test_a_full_scan_keeps_the_law(parity):
+    matrix = scan_matrix(parity)
+    assert np.allclose(matrix.sum(axis=1), 1.0, atol=1e-13)
+    assert invariance_gap(scan_law(), matrix) < 1e-12
+
+
+SCAN_FAULTS = {
+    "energy stale after exploration": {
+        "slice": [("        x[i] = other\n        logs[LOG_REFERENCE] += reference - reference_here\n        logs[LOG_LIKELIHOOD] = likelihood\n",
+                   "        x[i] = other\n        logs[LOG_REFERENCE] += reference - reference_here\n")]
+    },
+    "energy stale after the reference's draw": {
+        "round": [("        draw_reference(program, x, stream, rng)\n        refresh(program, x, logs)\n        return",
+                   "        draw_reference(program, x, stream, rng)\n        return")]
+    },
+    "explored at the chain above": {"round": [("plan.schedule[chain], parameters", "plan.schedule[min(chain + 1, 2)], parameters")]},
+    "explored at its first chain for ever": {"round": [("chain = copy.chain_of[replica]", "chain = 1")]},
+    "swaps without the schedule": {"communication": [("(next_beta - beta) * (", "(")]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", SCAN_FAULTS)
+def test_planted_scan_faults_are_caught(fault):
+    assert invariance_gap(scan_law(), scan_matrix(EVEN, SCAN_FAULTS[fault])) > 1e-6

@@ -1,0 +1,73 @@
+"""Run the engine's own source as plain Python, with symbolic random numbers and, if wanted, a planted fault.
+
+The compiled engine cannot be asked for the probability of a branch. Its source can: read as plain Python, with every
+uniform number replaced by a symbol, a comparison `u < p` becomes a fork with probabilities p and 1 - p. Following all
+forks gives the exact transition matrix of the code as it stands.
+"""
+
+import types
+from pathlib import Path
+
+import numba
+
+import sterna
+
+SOURCE = Path(sterna.__file__).parent
+
+
+def load(path, faults=(), compiled=False, **names):
+    """Execute a source file of sterna, uncompiled or compiled anew.
+
+    `faults` are (old, new) texts planted in it, `names` override its globals.
+    """
+    text = (SOURCE / path).read_text()
+    for old, new in faults:
+        assert old in text, f"{path} no longer contains {old!r}: the planted fault must be adapted"
+        text = text.replace(old, new)
+    decorator = "@_compile_here\n" if compiled else ""
+    text = text.replace("@compiled_with_memory\n", decorator).replace("@compiled\n", decorator)
+    module = types.ModuleType(path)
+    module._compile_here = numba.njit(nogil=True, error_model="numpy")
+    exec(compile(text, path, "exec"), module.__dict__)
+    module.__dict__.update(names)
+    return module
+
+
+class Forks:
+    """Depth-first walk over all outcomes of a piece of code that forks at comparisons with symbols."""
+
+    def __init__(self):
+        self.path = []
+
+    def outcomes(self, run):
+        """Yield (probability, result) of every path through `run()`."""
+        pending = [[]]
+        while pending:
+            self.path, self.place, self.probability = pending.pop(), 0, 1.0
+            self.pending = pending
+            result = run()
+            if self.probability > 0:
+                yield self.probability, result
+
+    def choose(self, probability):
+        """Take the next fork: the branch on the path, or a new one, remembering the other."""
+        if self.place == len(self.path):
+            self.pending.append([*self.path, False])
+            self.path = [*self.path, True]
+        taken = self.path[self.place]
+        self.place += 1
+        self.probability *= probability if taken else 1.0 - probability
+        return taken
+
+
+class Symbol:
+    """A uniform number times a factor; comparing it forks."""
+
+    def __init__(self, forks, factor=1.0):
+        self.forks, self.factor = forks, factor
+
+    def __mul__(self, factor):
+        return Symbol(self.forks, self.factor * factor)
+
+    def __lt__(self, bound):
+        return self.forks.choose(min(1.0, max(0.0, bound / self.factor)))
