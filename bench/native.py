@@ -45,7 +45,7 @@ class Round(ctypes.Structure):
         "schedule", "widths", "states", "logs", "chain_of", "replica_of", "leg", "accepted", "statistics", "rejection",
         "stone_scale", "stone_sum", "zeros", "trips", "positions", "draws", "log_likelihood", "within", "scale", "height",
     )  # fmt: skip
-    _fields_ = [(name, ctypes.c_int64) for name in _NUMBERS] + [(name, ctypes.c_void_p) for name in _ARRAYS]  # noqa: RUF012
+    _fields_ = [(name, ctypes.c_int64) for name in _NUMBERS] + [(name, ctypes.c_void_p) for name in _ARRAYS]
 
 
 def ziggurat() -> dict[str, Any]:

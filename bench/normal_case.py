@@ -134,9 +134,7 @@ def race_scans(case: Case, n_scans: int, limit: float) -> Row:
     def run_sterna() -> float:
         side = sides[1]
         side.restart()
-        return clock(
-            lambda: run_scans(plan, 0, side.copy, side.statistics, side.record, 1, n_scans, stream, generator)
-        )
+        return clock(lambda: run_scans(plan, 0, side.copy, side.statistics, side.record, 1, n_scans, stream, generator))
 
     run_scans(plan, 0, sides[1].copy, sides[1].statistics, sides[1].record, 1, 0, stream, generator)
     seconds = race([run_c, run_sterna])

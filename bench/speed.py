@@ -5,11 +5,12 @@ Run `python bench/speed.py`. Every figure is the least of seven repeats in which
 
 import sys
 
-import sterna
 from normal_case import race_scans, race_slices, tuned_case
 from report import show
 from spin_case import race_spins
 from thread_case import race_threads
+
+import sterna
 
 
 def log_likelihood(x):
@@ -25,9 +26,7 @@ def main() -> None:
     cases = [(tuned_case(5, 30), 20_000), (tuned_case(100, 10), 150)]
     builtin = [sterna.models.normal(dim=case.dimension) for case, _ in cases]
     own = [sterna.Target(log_likelihood, {"x": sterna.Normal(0, 1, shape=case.dimension)}) for case, _ in cases]
-    rows = [
-        race_slices(case, target, scans, 1.3, "") for (case, scans), target in zip(cases, builtin, strict=True)
-    ]
+    rows = [race_slices(case, target, scans, 1.3, "") for (case, scans), target in zip(cases, builtin, strict=True)]
     show("Slice update alone: nanoseconds per likelihood evaluation", "C", "sterna", rows)
     rows = [race_scans(case, scans, 1.5) for case, scans in cases]
     show("Whole scan with swaps and recording: nanoseconds per likelihood evaluation", "C", "sterna", rows)

@@ -14,12 +14,14 @@ static void explore(int8_t *spins, double *log_likelihood, double beta, double c
         int8_t *here = spins + row * SIZE;
         const int8_t *above = spins + (row == 0 ? SIZE - 1 : row - 1) * SIZE;
         const int8_t *below = spins + (row == SIZE - 1 ? 0 : row + 1) * SIZE;
+        int before = here[SIZE - 1];
         for (int column = 0; column < SIZE; column++) {
-            int left = column == 0 ? SIZE - 1 : column - 1, right = column == SIZE - 1 ? 0 : column + 1;
-            int total = above[column] + below[column] + here[left] + here[right];
+            int right = column == SIZE - 1 ? 0 : column + 1;
+            int total = above[column] + below[column] + before + here[right];
             int spin = uniform(&stream) < up[4 + total] ? 1 : -1;
             edges += (spin - here[column]) * total;
             here[column] = (int8_t)spin;
+            before = spin;
         }
     }
     *log_likelihood += coupling * edges;

@@ -5,6 +5,7 @@ import inspect
 import json
 import math
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,8 @@ def find_target(text: str, values: dict[str, Any]) -> "Target":
             f"There is no built-in model {text!r}; there are {', '.join(sorted(known))}. "
             "For a target of your own write file.py:name."
         )
-    return _call(text, known[text], values)
+    built_in: Target = _call(text, known[text], values)
+    return built_in
 
 
 def _call(what: str, function: Callable[..., Any], values: dict[str, Any]) -> Any:
@@ -119,7 +121,27 @@ def _call(what: str, function: Callable[..., Any], values: dict[str, Any]) -> An
             have = ", ".join(parameters) or "none"
             raise OptionError(f"--set {key}={text}: {what} has no parameter {key!r}; it has {have}.")
         converted[key] = _convert(key, text, parameters[key].default)
-    return function(**converted)
+    missing = [p.name for p in parameters.values() if p.default is p.empty and p.name not in converted]
+    if missing:
+        raise OptionError(
+            f"{what} needs {', '.join(missing)}: give them by --set, "
+            "or name a sterna.Target or a function that returns one."
+        )
+    return _watched(what, lambda: function(**converted))
+
+
+def _watched(what: str, action: Callable[[], Any]) -> Any:
+    """Run code from a user's file; its own error becomes one line that names the place."""
+    from sterna.errors import Error, OptionError
+
+    try:
+        return action()
+    except Error:
+        raise
+    except Exception as error:
+        places = traceback.extract_tb(error.__traceback__)
+        place = f" (line {places[-1].lineno} of {places[-1].filename})" if len(places) > 1 else ""
+        raise OptionError(f"{what} raised {type(error).__name__}: {error}{place}") from error
 
 
 def _convert(key: str, text: str, default: Any) -> Any:
@@ -150,7 +172,8 @@ def _load(path: str) -> Any:
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module
     sys.path.insert(0, str(Path(path).resolve().parent))
-    specification.loader.exec_module(module)
+    loader = specification.loader
+    _watched(path, lambda: loader.exec_module(module))
     return module
 
 
@@ -201,29 +224,31 @@ def show(result: "Result", most_rows: int = 20) -> None:
     if len(rows) > most_rows:
         console.print(f"... and {len(rows) - most_rows} more")
     console.print()
-    facts = Table(box=None, pad_edge=False, show_header=False)
-    facts.add_column(style="bold")
-    facts.add_column()
-    acceptance = 1 - result.rejection
-    facts.add_row("log evidence", str(result.log_evidence))
-    facts.add_row("global barrier", f"{result.global_barrier:.3f}")
-    facts.add_row("swaps accepted", f"{acceptance.min():.2f} at least, {acceptance.mean():.2f} on average")
-    facts.add_row(
-        "restarts", f"{result.restarts} in {result.settings.n_scans} scans of {result.settings.n_copies} copies"
-    )
-    facts.add_row(
-        "round-trip rate",
-        f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
-        f"more chains at best {result.optimal_round_trip_rate:.4f})",
-    )
-    seconds = result.timing
-    facts.add_row(
-        "seconds",
-        f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
-    )
-    console.print(facts)
+    for name, text in facts(result):
+        console.print(f"[bold]{name:<16}[/bold] {text}", soft_wrap=True)
     if not result.warnings:
         console.print("\nNo warnings.")
+
+
+def facts(result: "Result") -> list[tuple[str, str]]:
+    """Return what parallel tempering measured, in words."""
+    settings, seconds, acceptance = result.settings, result.timing, 1 - result.rejection
+    copies = f" of {settings.n_copies} copies" if settings.n_copies > 1 else ""
+    return [
+        ("log evidence", str(result.log_evidence)),
+        ("global barrier", f"{result.global_barrier:.3f}"),
+        ("swaps accepted", f"{acceptance.min():.2f} at least, {acceptance.mean():.2f} on average"),
+        ("restarts", f"{result.restarts} in {settings.n_scans} scans{copies}"),
+        (
+            "round-trip rate",
+            f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
+            f"more chains at best {result.optimal_round_trip_rate:.4f})",
+        ),
+        (
+            "seconds",
+            f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
+        ),
+    ]
 
 
 def main() -> None:

@@ -104,9 +104,9 @@ class LineDisplay(Display):
         left = (self.all_scans - self.done) * (now - self.began) / max(self.done, 1)
         phase = f"round {self.number}" if self.number <= self.settings.n_rounds else "sampling"
         return (
-            f"{phase:>9}  {self.round_done:>8}/{self.n_scans * self.settings.n_copies} scans  "
+            f"{phase:>9} {self.round_done:>7}/{self.n_scans * self.settings.n_copies} scans  {_clock(left)} left  "
             f"barrier {(1 - accepted).sum():.2f}  restarts {restarts}  "
-            f"acceptance min {accepted.min():.2f} mean {accepted.mean():.2f}  {rate:,.0f} scans/s  {_clock(left)} left"
+            f"acceptance {accepted.min():.2f} min {accepted.mean():.2f} mean  {rate:,.0f} scans/s"
         )
 
     def finish(self, result: "Result") -> None:

@@ -43,7 +43,7 @@ def test_weights(dim, n_chains):
 
 
 def test_a_single_chain_does_not_find_both():
-    """Without tempering (two chains, of which the first only draws from the reference) no swap is ever accepted in 20-d."""
+    """Two chains, of which the first only draws from the reference, never swap in 20 dimensions."""
     target = sterna.Target(two_modes, {"x": sterna.Uniform(-20, 20, shape=20)})
     result = sterna.sample(target, n_chains=2, n_rounds=0, n_scans=4000, progress=False)
     assert len(np.unique(result.posterior["x"].values.sum(axis=-1) > 0)) == 1

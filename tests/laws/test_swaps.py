@@ -197,19 +197,17 @@ def test_a_full_scan_keeps_the_law(parity):
     assert invariance_gap(scan_law(), matrix) < 1e-12
 
 
+FLIP = "        x[i] = other\n        logs[LOG_REFERENCE] += reference - reference_here\n"
+DRAW = "        draw_reference(program, x, stream, rng)\n"
+AT_CHAIN = "plan.schedule[chain], parameters"
+
 SCAN_FAULTS = {
-    "energy stale after exploration": {
-        "slice": [("        x[i] = other\n        logs[LOG_REFERENCE] += reference - reference_here\n        logs[LOG_LIKELIHOOD] = likelihood\n",
-                   "        x[i] = other\n        logs[LOG_REFERENCE] += reference - reference_here\n")]
-    },
-    "energy stale after the reference's draw": {
-        "round": [("        draw_reference(program, x, stream, rng)\n        refresh(program, x, logs)\n        return",
-                   "        draw_reference(program, x, stream, rng)\n        return")]
-    },
-    "explored at the chain above": {"round": [("plan.schedule[chain], parameters", "plan.schedule[min(chain + 1, 2)], parameters")]},
+    "energy stale after exploration": {"slice": [(FLIP + "        logs[LOG_LIKELIHOOD] = likelihood\n", FLIP)]},
+    "energy stale after the reference's draw": {"round": [(DRAW + "        refresh(program, x, logs)\n", DRAW)]},
+    "explored at the chain above": {"round": [(AT_CHAIN, "plan.schedule[min(chain + 1, 2)], parameters")]},
     "explored at its first chain for ever": {"round": [("chain = copy.chain_of[replica]", "chain = 1")]},
     "swaps without the schedule": {"communication": [("(next_beta - beta) * (", "(")]},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", SCAN_FAULTS)

@@ -1,0 +1,98 @@
+"""What a result offers, and its warnings."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sterna
+
+
+def quadratic(a, b, c):
+    return -0.5 * a * a + 0.1 * b.sum() + np.log(c[0])
+
+
+@pytest.fixture(scope="module")
+def result():
+    reference = {"a": sterna.Normal(), "b": sterna.Poisson(2.0, shape=(2, 3)), "c": sterna.Dirichlet([1.0, 2.0, 3.0])}
+    return sterna.sample(quadratic, reference, n_chains=5, n_rounds=5, n_copies=2, keep="all", thin=3, progress=False)
+
+
+def test_posterior(result):
+    posterior = result.posterior
+    assert dict(posterior.sizes) == {"copy": 2, "draw": 20, "b_dim_0": 2, "b_dim_1": 3, "c_dim_0": 3}
+    assert posterior["b"].dtype == np.int64
+    assert np.allclose(posterior["c"].sum("c_dim_0"), 1.0)
+    chains = result.chains
+    assert chains["a"].dims == ("copy", "draw", "chain")
+    assert np.array_equal(chains["beta"], result.schedule)
+    assert np.array_equal(chains["a"].isel(chain=-1), posterior["a"])
+
+
+def test_log_likelihood_is_that_of_the_draws(result):
+    draws = result.posterior.isel(copy=1, draw=7)
+    expected = quadratic(float(draws["a"]), draws["b"].values, draws["c"].values)
+    assert result.log_likelihood[1, 7] == pytest.approx(expected)
+
+
+def test_chains_that_were_not_kept_are_an_error():
+    small = sterna.sample(sterna.models.discrete(), n_chains=3, n_rounds=2, progress=False)
+    with pytest.raises(sterna.OptionError, match='keep="all"'):
+        _ = small.chains
+
+
+def test_summary_and_dict(result):
+    assert len(result.summary) == 1 + 6 + 3
+    assert {"a", "b[0,0]", "b[1,2]", "c[2]"} <= set(result.summary)
+    json.dumps(result.to_dict())
+    assert "sterna.Result of quadratic" in repr(result)
+
+
+def test_barrier_functions(result):
+    assert result.cumulative_barrier(0.0) == 0
+    assert result.cumulative_barrier(1.0) == pytest.approx(result.global_barrier)
+    assert result.rejection.sum() == pytest.approx(result.global_barrier)
+    betas = np.linspace(0.05, 0.95, 19)
+    slope = (result.cumulative_barrier(betas + 1e-6) - result.cumulative_barrier(betas - 1e-6)) / 2e-6
+    assert np.allclose(result.local_barrier(betas), slope, atol=1e-5)
+
+
+def test_rounds_double_and_index_process_is_a_permutation(result):
+    assert [r.n_scans for r in result.rounds] == [2, 4, 8, 16, 32, 62]
+    assert (np.sort(result.index_process, axis=-1) == np.arange(5)).all()
+
+
+def test_index_process_moves_as_deo_proposes():
+    """At odd scans only pairs (1, 2), (3, 4), ... may swap, at even scans (0, 1), (2, 3), ..."""
+    ising = sterna.sample(sterna.models.ising(), n_chains=7, n_rounds=4, n_scans=400, progress=False)
+    paths = ising.index_process[0].astype(int)
+    for scan in range(1, 400):
+        # entry k is after scan k + 1
+        parity = (scan + 1) % 2
+        lower = np.minimum(paths[scan], paths[scan - 1])
+        moved = paths[scan] != paths[scan - 1]
+        assert (lower[moved] % 2 == parity).all()
+
+
+def test_too_few_chains_are_named():
+    poor = sterna.sample(sterna.models.normal(dim=50, precision=100), n_chains=4, n_rounds=8, progress=False)
+    assert any("Too few chains" in text and "n_chains=" in text for text in poor.warnings)
+
+
+def test_too_few_restarts_are_named():
+    short = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=2, progress=False)
+    assert any("restarts" in text for text in short.warnings)
+
+
+def test_slow_exploration_is_named():
+    """Without exploration only the reference chain moves, and the measured rate falls far below the predicted one."""
+    frozen = sterna.sample(
+        sterna.models.normal(dim=20, precision=20),
+        n_chains=15,
+        n_rounds=11,
+        explorer=sterna.Slice(passes=0.05),
+        progress=False,
+    )
+    good = sterna.sample(sterna.models.normal(dim=20, precision=20), n_chains=15, n_rounds=11, progress=False)
+    assert frozen.round_trip_rate < good.round_trip_rate
+    assert not good.warnings
