@@ -49,10 +49,8 @@ def show(title: str, base: str, figure: str, rows: Sequence[Row]) -> None:
     for row in rows:
         sign = ">=" if row.at_least else "<="
         limit = "" if row.limit is None else f"{sign} {row.limit:g}"
-        print(
-            f"{row.case:<46}{row.base:>12.4g}{row.figure:>12.4g}{row.ratio:>8.2f}{limit:>9}  {row.verdict:<5} {row.note}",
-            flush=True,
-        )
+        figures = f"{row.base:>12.4g}{row.figure:>12.4g}{row.ratio:>8.2f}"
+        print(f"{row.case:<46}{figures}{limit:>9}  {row.verdict:<5} {row.note}", flush=True)
 
 
 def agreement(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> str:

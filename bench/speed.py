@@ -3,6 +3,7 @@
 Run `python bench/speed.py`. Every figure is the least of seven repeats in which the programs take turns.
 """
 
+import os
 import sys
 
 from normal_case import race_scans, race_slices, tuned_case
@@ -23,6 +24,7 @@ def log_likelihood(x):
 
 def main() -> None:
     """Run all cases."""
+    print(f"load before the start: {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores (the threads need two free ones)")
     cases = [(tuned_case(5, 30), 20_000), (tuned_case(100, 10), 150)]
     builtin = [sterna.models.normal(dim=case.dimension) for case, _ in cases]
     own = [sterna.Target(log_likelihood, {"x": sterna.Normal(0, 1, shape=case.dimension)}) for case, _ in cases]
@@ -35,7 +37,7 @@ def main() -> None:
         for (case, scans), target, limit in zip(cases, own, (2.0, 1.3), strict=True)
     ]
     show("Slice update of a user's function: nanoseconds per likelihood evaluation", "C", "sterna", rows)
-    show("Heat bath: nanoseconds per spin update", "C", "sterna", [race_spins(20, 30, 2000, 1.5)])
+    show("Heat bath: nanoseconds per spin update", "C", "sterna", [race_spins(20, 30, 1000, 1.5)])
     show("Two copies: seconds of sampling", "1 thread", "2 threads", race_threads(1.7))
 
 

@@ -8,7 +8,8 @@ import pytest
 
 KEYS = """
     target seed scheme explorer n_chains n_copies n_rounds n_scans schedule rejection global_barrier log_evidence
-    evidence restarts round_trips round_trip_rate predicted_round_trip_rate optimal_round_trip_rate timing summary warnings
+    evidence restarts round_trips round_trip_rate predicted_round_trip_rate optimal_round_trip_rate timing
+    summary warnings
 """
 
 
