@@ -8,6 +8,7 @@ of the same types need no new compilation.
 import hashlib
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +17,9 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, NumbaWarning
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sterna.engine import callback
@@ -39,6 +42,8 @@ class Argument:
 
     source: str
     name: str
+    keyword: bool = False
+    """Whether it must be passed by keyword, as a parameter before it keeps its default."""
 
 
 @compiled_with_memory
@@ -82,6 +87,16 @@ def affine(z: NDArray[np.float64], offset: NDArray[np.float64], matrix: NDArray[
     return result
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def frozen(typing_context: Any, array: Any) -> Any:
+    """The same array, read-only: what writes into its arguments does not compile, and gets copies in Python."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return impl_ret_borrowed(context, builder, signature.return_type, values[0])
+
+    return array.copy(readonly=True)(array), generate
+
+
 def arguments_of(
     function: Callable[..., Any], what: str, space: Space, data: Mapping[str, Any], leading: int = 0
 ) -> tuple[Argument, ...]:
@@ -98,18 +113,23 @@ def arguments_of(
             raise TargetError(
                 f"{what} takes {parameter}; sterna passes arguments by name, so list the variables and data by name."
             )
+    if len(parameters) < leading:
+        raise TargetError(f"{what} has {len(parameters)} parameters; its first {leading} are passed by position.")
     known = {*space.names, *data}
     # A parameter with a default that matches nothing keeps its default.
-    names = [p.name for p in parameters[leading:] if p.default is p.empty or p.name in known]
+    wanted = [p for p in parameters[leading:] if p.default is p.empty or p.name in known]
+    names = [p.name for p in wanted]
     flat = leading == 0 and [name for name in names if name not in data] == names[:1] != []
     arguments = []
-    for place, name in enumerate(names):
+    for place, parameter in enumerate(wanted):
+        name = parameter.name
+        keyword = parameter.kind == parameter.KEYWORD_ONLY or parameter != parameters[leading + place]
         if name in space.names:
-            arguments.append(Argument("variable", name))
+            arguments.append(Argument("variable", name, keyword))
         elif name in data:
-            arguments.append(Argument("data", name))
+            arguments.append(Argument("data", name, keyword))
         elif flat and place == 0:
-            arguments.append(Argument("flat", name))
+            arguments.append(Argument("flat", name, keyword))
         else:
             raise TargetError(
                 f"{what} has a parameter {name!r}, which is neither a variable ({', '.join(space.names)}) "
@@ -133,6 +153,8 @@ class Data:
 
 def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArray[np.int64]]:
     """Lay data out in a block of addresses and shapes, behind the head that `callback` reads."""
+    if data is not None and not isinstance(data, Mapping):
+        raise TargetError(f"data={_describe(data)}: give a dict of arrays and numbers by name.")
     given = dict(data or {})
     for variable in space.variables:
         if variable.name in given:
@@ -173,7 +195,7 @@ def source_of(arguments: tuple[Argument, ...], space: Space, data: Data) -> tupl
     names = []
     for place, argument in enumerate(arguments):
         name = f"a{place}"
-        names.append(name)
+        names.append(f"{argument.name}={name}" if argument.keyword else name)
         if argument.source == "data":
             if argument.name in data.reasons:
                 raise CannotCompile(data.reasons[argument.name])
@@ -194,28 +216,28 @@ def _datum(name: str, data: Data, needed: dict[str, Any]) -> str:
     if array.ndim == 0:
         return f"carray({pointer}, 1)[0]"
     shape = ", ".join(f"block[{place + 1 + axis}]" for axis in range(array.ndim))
-    return f"carray({pointer}, ({shape},))"
+    return f"frozen(carray({pointer}, ({shape},)))"
 
 
 def _variable(variable: Variable, data: Data, needed: dict[str, Any]) -> str:
     part = f"x[{variable.start}:{variable.stop}]"
     if variable.transform == "simplex":
-        return f"stick({part})"
+        return f"frozen(stick({part}))"
     if variable.affine is not None:
         offset, matrix = (_datum(f"{variable.name}__{end}", data, needed) for end in ("offset", "matrix"))
-        return f"affine({part}, {offset}, {matrix})"
+        return f"frozen(affine({part}, {offset}, {matrix}))"
     if variable.shape == ():
         return f"x[{variable.start}]" if variable.sort == REAL else f"int64(x[{variable.start}])"
     if variable.sort != REAL:
         part = f"{part}.astype(np.int64)"
-    return part if len(variable.shape) == 1 else f"{part}.reshape({variable.shape})"
+    return f"frozen({part})" if len(variable.shape) == 1 else f"frozen({part}.reshape({variable.shape}))"
 
 
 def _flat(space: Space, data: Data, needed: dict[str, Any]) -> str:
     if not space.transformed:
-        return "x"
+        return "frozen(x)"
     parts = [_variable(v, data, needed) if v.transform != "none" else f"x[{v.start}:{v.stop}]" for v in space.variables]
-    return f"np.concatenate(({', '.join(parts)},))"
+    return f"frozen(np.concatenate(({', '.join(parts)},)))"
 
 
 def compile_user_function(function: Callable[..., Any]) -> Any:
@@ -234,20 +256,42 @@ def _compiled_once(function: Callable[..., Any], captured: tuple[Any, ...]) -> A
 
 def _captured(function: Callable[..., Any]) -> tuple[Any, ...]:
     """A fingerprint of the values that a function captures, as Numba freezes them into its machine code."""
-    closure = inspect.getclosurevars(function)
-    fingerprint = []
-    for name, value in sorted({**closure.globals, **closure.nonlocals}.items()):
+    fingerprint: list[Any] = []
+    for name, value in sorted(_captured_values(function).items()):
         if isinstance(value, np.ndarray):
             if value.size > _LARGEST_CAPTURE:
                 raise CannotCompile(
                     f"it captures the array {name!r} of {value.size} elements; pass it as data={{{name!r}: {name}}}"
                 )
-            fingerprint.append((name, hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest()))
+            digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest()
+            fingerprint.append((name, value.dtype.str, value.shape, digest))
         elif isinstance(value, (int, float, complex, str, bytes, bool, tuple)):
             fingerprint.append((name, repr(value).encode()))
         else:
             fingerprint.append((name, str(id(value)).encode()))
     return tuple(fingerprint)
+
+
+def _captured_values(function: Any) -> dict[str, Any]:
+    """Values that a function reads from outside, also in comprehensions and inner functions, and from modules."""
+    closure = inspect.getclosurevars(function)
+    values = {**closure.nonlocals}
+    names = _names_of(function.__code__)
+    for name in names:
+        if name in function.__globals__:
+            values[name] = function.__globals__[name]
+    for module_name, module in list(values.items()):
+        if inspect.ismodule(module):
+            for name in names:
+                value = getattr(module, name, None)
+                if isinstance(value, (int, float, complex, str, bytes, bool, tuple, np.ndarray)):
+                    values[f"{module_name}.{name}"] = value
+    return values
+
+
+def _names_of(code: Any) -> set[str]:
+    inner = [_names_of(constant) for constant in code.co_consts if inspect.iscode(constant)]
+    return set(code.co_names).union(*inner)
 
 
 def compile_entry(
@@ -262,7 +306,9 @@ def compile_entry(
     source = "\n".join([header, *lines, *body])
     try:
         return _entry_once(function, source, tuple(sorted(needed.items(), key=lambda item: item[0])), signature)
-    except NumbaError as error:
+    except CannotCompile:
+        raise
+    except Exception as error:  # Numba raises all sorts of errors for what it does not support
         raise CannotCompile(_short_reason(error)) from error
 
 
@@ -271,15 +317,21 @@ def _entry_once(function: Any, source: str, needed: tuple[tuple[str, Any], ...],
     scope: dict[str, Any] = {
         "function": function, "carray": numba.carray, "as_pointer": as_pointer, "np": np, "stick": stick,
         "break_stick": break_stick, "stick_log_jacobian": stick_log_jacobian, "affine": affine,
-        "float64": types.float64, "int64": types.int64, **dict(needed),
+        "frozen": frozen, "float64": types.float64, "int64": types.int64, **dict(needed),
     }  # fmt: skip
     exec(source, scope)
     entry = numba.njit(nogil=True, error_model="numpy")(scope["entry"])
-    entry.compile(signature.args)
+    with warnings.catch_warnings():
+        # what Numba has to say about the speed of a user's function is no reason to fail
+        warnings.simplefilter("ignore", NumbaWarning)
+        entry.compile(signature.args)
+    returned = types.unliteral(entry.overloads[signature.args].signature.return_type)
+    if returned != signature.return_type:
+        raise CannotCompile(f"it returns {returned}, not a number")
     return entry
 
 
-def _short_reason(error: NumbaError) -> str:
+def _short_reason(error: Exception) -> str:
     """The line of Numba's long message that a user can act on."""
     text = str(error)
     skip = (
@@ -304,22 +356,29 @@ def _short_reason(error: NumbaError) -> str:
     return reason if len(reason) <= 300 else reason[:297] + "..."
 
 
-def python_arguments(arguments: tuple[Argument, ...], space: Space, data: Data) -> Callable[[Any], list[Any]]:
+def python_arguments(
+    arguments: tuple[Argument, ...], space: Space, data: Data
+) -> Callable[[Any], tuple[list[Any], dict[str, Any]]]:
     """Return how a Python function's arguments follow from a state."""
     variables = {variable.name: variable for variable in space.variables}
 
-    def take(x: NDArray[np.float64]) -> list[Any]:
+    def take(x: NDArray[np.float64]) -> tuple[list[Any], dict[str, Any]]:
         state = x.copy()
         values: list[Any] = []
+        keywords: dict[str, Any] = {}
         for argument in arguments:
             if argument.source == "data":
-                values.append(data.given[argument.name])
+                value = data.given[argument.name]
             elif argument.source == "flat":
-                values.append(space.flat(state))
+                value = space.flat(state)
             else:
                 value = variables[argument.name].value(state)
-                values.append(value.item() if value.ndim == 0 else value)
-        return values
+                value = value.item() if value.ndim == 0 else value
+            if argument.keyword:
+                keywords[argument.name] = value
+            else:
+                values.append(value)
+        return values, keywords
 
     return take
 
@@ -331,6 +390,8 @@ def as_number(value: Any, what: str) -> float:
             f"{what} returned an array of shape {np.shape(value)}; it must return one number (did you forget a sum?)."
         )
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         return float(value)
     except (TypeError, ValueError):
         raise TargetError(f"{what} returned {value!r}; it must return one number.") from None

@@ -42,14 +42,16 @@ def _ess(draws: Numbers) -> float:
     total = within * (n - 1) / n
     if chains > 1:
         total += draws.mean(axis=1).var(ddof=1)
-    rho = 1.0 - (within - covariance.mean(axis=0) * n / (n - 1)) / total
+    rho = 1.0 - (within - covariance.mean(axis=0)) / total
     rho[0] = 1.0
-    pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
-    stop = int(np.argmax(pairs < 0)) if (pairs < 0).any() else len(pairs)
-    kept = np.minimum.accumulate(pairs[:stop])
-    tau = -1.0 + 2.0 * kept.sum()
-    # an even lag beyond the last pair improves antithetic cases
-    if stop < len(pairs) and rho[2 * stop] > 0:
+    # the last lags are left out, as in Stan and ArviZ
+    last = max((n - 3) // 2, 0)
+    pairs = rho[: 2 * last + 2].reshape(-1, 2).sum(axis=1)
+    ends = bool((pairs < 0).any())
+    stop = int(np.argmax(pairs < 0)) if ends else last
+    tau = -1.0 + 2.0 * np.minimum.accumulate(pairs[:stop]).sum()
+    # the even lag of the pair after the last one kept improves antithetic cases
+    if not ends or rho[2 * stop] > 0:
         tau += rho[2 * stop]
     return float(draws.size / max(tau, 1.0 / math.log10(draws.size)))
 

@@ -4,6 +4,7 @@ Arguments may be arrays; together with `shape` they broadcast to the variable's 
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,24 +60,26 @@ class Distribution:
     def _take(self, shape: Any, **arguments: ArrayLike) -> list[Numbers]:
         """Check that the arguments are finite numbers, broadcast them with the shape, and return them flat."""
         self._given = {**arguments, **({} if shape is None else {"shape": shape})}
-        arrays = []
-        for name, value in arguments.items():
-            try:
-                array = np.asarray(value, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise TargetError(f"{self!r}: {name} must be a number or an array of numbers.") from None
-            if not np.isfinite(array).all():
-                raise TargetError(f"{self!r}: {name} must be finite.")
-            arrays.append(array)
+        arrays = [self._numbers(name, value) for name, value in arguments.items()]
+        wanted = None if shape is None else _as_shape(shape)
         try:
-            natural = np.broadcast_shapes(*(array.shape for array in arrays))
-            self.shape = natural if shape is None else _as_shape(shape)
+            self.shape = np.broadcast_shapes(*(array.shape for array in arrays)) if wanted is None else wanted
             return [np.broadcast_to(array, self.shape).ravel() for array in arrays]
         except ValueError:
             raise TargetError(
                 f"{self!r}: arguments of shapes {[array.shape for array in arrays]} do not broadcast"
                 + ("." if shape is None else f" to shape {shape}.")
             ) from None
+
+    def _numbers(self, name: str, value: ArrayLike) -> Numbers:
+        """Check that an argument is a finite number or a filled array of them."""
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TargetError(f"{self!r}: {name} must be a number or an array of numbers.") from None
+        self._require(np.isfinite(array), f"{name} must be finite")
+        self._require(array.size > 0, f"{name} must not be empty")
+        return array
 
     def _require(self, condition: Any, need: str) -> None:
         if not np.all(condition):
@@ -102,7 +105,7 @@ class Distribution:
 
 
 def _as_shape(shape: Any) -> tuple[int, ...]:
-    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
     if not all(isinstance(n, (int, np.integer)) and n > 0 for n in sizes):
         raise TargetError(f"shape={shape!r}: give a positive integer or a tuple of them.")
     return tuple(int(n) for n in sizes)
@@ -259,12 +262,12 @@ class Spin(Distribution):
 class Categorical(Distribution):
     """One of 0, 1, ..., len(p) - 1 with the probabilities `p`."""
 
-    def __init__(self, p: ArrayLike, *, shape: Any = ()) -> None:
-        self._given = {"p": p, **({"shape": shape} if shape != () else {})}
-        self.shape = _as_shape(shape)
-        weights = np.asarray(p, dtype=np.float64)
+    def __init__(self, p: ArrayLike, *, shape: Any = None) -> None:
+        self._given = {"p": p, **({} if shape is None else {"shape": shape})}
+        self.shape = () if shape is None else _as_shape(shape)
+        weights = self._numbers("p", p)
         self._require(weights.ndim == 1 and len(weights) > 1, "p must be a list of at least two numbers")
-        self._require((weights >= 0) & np.isfinite(weights), "p must hold probabilities")
+        self._require(weights >= 0, "p must hold probabilities")
         self._require(abs(weights.sum() - 1.0) < 1e-8, f"p must sum to 1 (it sums to {weights.sum():.9g})")
         weights = weights / weights.sum()
         cumulated = np.cumsum(weights)
@@ -344,9 +347,8 @@ class MultivariateNormal(Distribution):
 
     def __init__(self, mu: ArrayLike, cov: ArrayLike) -> None:
         self._given = {"mu": mu, "cov": cov}
-        covariance = np.asarray(cov, dtype=np.float64)
-        mean = np.asarray(mu, dtype=np.float64)
-        self._require(mean.ndim == 1 and len(mean) > 0, "mu must be a vector")
+        mean, covariance = self._numbers("mu", mu), self._numbers("cov", cov)
+        self._require(mean.ndim == 1, "mu must be a vector")
         size = len(mean)
         self._require(covariance.shape == (size, size), f"cov must be a {size} x {size} matrix")
         self._require(np.allclose(covariance, covariance.T), "cov must be symmetric")

@@ -1,5 +1,6 @@
 """The reference: independent named distributions, or the user's own pair (draw, log density)."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,9 +57,13 @@ class Reference:
                     "chain from the reference at every scan: give draw(rng) and log_density, or a dict."
                 )
 
-    def sized(self) -> Space:
+    def sized(self, data: Mapping[str, Any] | None) -> Space:
         """Return the space, with the length of an undeclared vector found by drawing once."""
         if self.space is not None:
+            if not isinstance(self.space, Mapping):
+                raise TargetError(
+                    f'Reference(space={self.space!r}): give a dict of variables, such as {{"x": sterna.Real()}}.'
+                )
             for name, kind in self.space.items():
                 if not isinstance(kind, Kind):
                     raise TargetError(
@@ -66,14 +71,24 @@ class Reference:
                         "sterna.Binary() or sterna.Simplex(n)."
                     )
             return space_of(self.space)
-        size = np.size(np.asarray(self.draw(np.random.default_rng(0)), dtype=np.float64))
+        named = list(inspect.signature(getattr(self.draw, "py_func", self.draw)).parameters)[1:]
+        known = {name: value for name, value in (data or {}).items() if name in named}
+        example = getattr(self.draw, "py_func", self.draw)(np.random.default_rng(0), **known)
+        try:
+            size = np.size(np.asarray(example, dtype=np.float64))
+        except (TypeError, ValueError):
+            size = 0
+        if example is None or size == 0:
+            raise TargetError(f"The reference's draw returned {example!r}; without a space it must return one vector.")
         return space_of({"x": Real(shape=size)})
 
 
-def space_and_distributions(reference: Any) -> tuple[Space, list[Distribution] | None]:
+def space_and_distributions(
+    reference: Any, data: Mapping[str, Any] | None = None
+) -> tuple[Space, list[Distribution] | None]:
     """Read what a user gave as the reference; the distributions are None for a pair of functions."""
     if isinstance(reference, Reference):
-        return reference.sized(), None
+        return reference.sized(data), None
     if isinstance(reference, Distribution):
         reference = {"x": reference}
     if isinstance(reference, Mapping):

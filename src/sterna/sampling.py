@@ -352,7 +352,7 @@ def _as_explorer(explorer: Explorer | str | None, target: Target) -> Explorer:
             names = sorted({*EXPLORERS, *([own.name] if own else [])})
             raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
         return EXPLORERS[explorer]()
-    if not hasattr(explorer, "kernel"):
+    if isinstance(explorer, type) or not hasattr(explorer, "kernel"):
         raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
     return explorer
 
@@ -383,7 +383,7 @@ def _settings(
     if n_scans is None and rounds == 0:
         raise OptionError("n_rounds=0 leaves nothing from which n_scans could follow: give n_scans.")
     copies = _whole("n_copies", n_copies, 1, "give the number of independent copies")
-    if scheme not in SCHEMES:
+    if not isinstance(scheme, str) or scheme not in SCHEMES:
         raise OptionError(f'scheme={scheme!r} is not known: "deo" (non-reversible) or "seo" (reversible).')
     if keep not in ("target", "all"):
         raise OptionError(

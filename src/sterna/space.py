@@ -26,18 +26,29 @@ class Kind:
     transform: str = "none"
 
 
+def _bounds(kind: str, lower: Any, upper: Any) -> tuple[float, float]:
+    try:
+        return float(lower), float(upper)
+    except (TypeError, ValueError):
+        raise TargetError(f"{kind}(lower={lower!r}, upper={upper!r}): bounds must be numbers.") from None
+
+
 def Real(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = ()) -> Kind:  # noqa: N802
     """Real numbers between two bounds, both excluded where infinite."""
-    if not lower < upper:
+    low, high = _bounds("Real", lower, upper)
+    if not low < high:
         raise TargetError(f"Real(lower={lower}, upper={upper}): lower must be below upper.")
-    return Kind(REAL, _as_shape(shape), float(lower), float(upper))
+    return Kind(REAL, _as_shape(shape), low, high)
 
 
 def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = ()) -> Kind:  # noqa: N802
     """Integers between two bounds, both included."""
-    if not lower <= upper:
+    low, high = _bounds("Integer", lower, upper)
+    if not low <= high:
         raise TargetError(f"Integer(lower={lower}, upper={upper}): lower must not exceed upper.")
-    return Kind(INTEGER, _as_shape(shape), float(lower), float(upper))
+    if any(math.isfinite(bound) and bound != math.floor(bound) for bound in (low, high)):
+        raise TargetError(f"Integer(lower={lower}, upper={upper}): bounds must be integers.")
+    return Kind(INTEGER, _as_shape(shape), low, high)
 
 
 def Binary(*, shape: Any = ()) -> Kind:  # noqa: N802
@@ -47,8 +58,8 @@ def Binary(*, shape: Any = ()) -> Kind:  # noqa: N802
 
 def Simplex(size: int) -> Kind:  # noqa: N802
     """Vectors of `size` positive numbers that sum to 1."""
-    if size < 2:
-        raise TargetError(f"Simplex({size}): a simplex needs at least two parts.")
+    if not isinstance(size, (int, np.integer)) or size < 2:
+        raise TargetError(f"Simplex({size!r}): give the number of parts, an integer from 2 up.")
     return Kind(REAL, (size,), 0.0, 1.0, "simplex")
 
 
@@ -77,8 +88,7 @@ class Variable:
         if self.transform == "simplex":
             part = join_stick(part)
         elif self.affine is not None:
-            offset, matrix = self.affine
-            part = offset + part @ matrix.T
+            part = _affine(part, *self.affine)
         if self.sort != REAL:
             part = part.astype(np.int64)
         return part.reshape(states.shape[:-1] + self.shape)
@@ -135,6 +145,14 @@ def space_of(parts: Mapping[str, Distribution | Kind]) -> Space:
         variables.append(Variable(name, sort, part.shape, start, size, part.lower, part.upper, part.transform, affine))
         start += size
     return Space(tuple(variables))
+
+
+def _affine(z: Numbers, offset: Numbers, matrix: Numbers) -> Numbers:
+    """Return offset + matrix z, adding in the order of `sterna.binding.affine` so that both give the same bits."""
+    total = np.broadcast_to(offset, z.shape).copy()
+    for column in range(len(offset)):
+        total += z[..., column : column + 1] * matrix[:, column]
+    return total
 
 
 def join_stick(fractions: Numbers) -> Numbers:

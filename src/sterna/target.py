@@ -1,5 +1,6 @@
 """A target: a log-likelihood and a reference, ready for the engine."""
 
+import math
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -12,10 +13,11 @@ from sterna import binding
 from sterna.binding import CannotCompile, as_number
 from sterna.engine import callback
 from sterna.engine.compilation import address_of
-from sterna.engine.program import CHANGE, DRAW, LOG_DENSITY, Program, evaluate
-from sterna.errors import TargetError
+from sterna.engine.program import BINARY, CHANGE, DRAW, LOG_DENSITY, REAL, NotANumber, Program, evaluate
+from sterna.errors import EvaluationError, TargetError
 from sterna.explorers.base import Explorer
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
+from sterna.space import Space
 
 
 class Target:
@@ -63,13 +65,15 @@ class Target:
         began = time.perf_counter()
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
-        self.space, distributions = space_and_distributions(reference)
+        self.space, distributions = space_and_distributions(reference, data)
         self.notes: list[str] = []
         self._data, self._block = binding.read_data(data, self.space)
         self._alive: list[Any] = []
         self._handles: list[int] = []
         functions = {"log_likelihood": self._density(log_likelihood, "log_likelihood", callback.LIKELIHOOD)}
         if local_change is not None:
+            if not callable(local_change):
+                raise TargetError(f"local_change={local_change!r} is not a function.")
             functions["likelihood_change"] = self._change(local_change)
         if isinstance(reference, Reference):
             functions["log_reference"] = self._density(
@@ -106,13 +110,41 @@ class Target:
         Variables by name must be stored in their own coordinates, which all but simplices and normal vectors are.
         """
         if state is None:
-            state = np.concatenate([np.ravel(np.asarray(values[v.name], dtype=float)) for v in self.space.variables])
+            state = self._state_of(values)
         x = np.ascontiguousarray(state, dtype=np.float64)
         if x.shape != (self.dimension,):
             raise TargetError(f"A state of {self.name} has {self.dimension} coordinates, not {x.shape}.")
         logs = np.zeros(3)
-        evaluate(self.block, x, logs)
+        if not self._inside(x):
+            return -math.inf, -math.inf
+        try:
+            evaluate(self.block, x, logs)
+        except NotANumber as error:
+            raise EvaluationError(f"The {error} at {self.describe_point(x)}.") from None
         return float(logs[0]), float(logs[1])
+
+    def _state_of(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
+        if set(values) != set(self.space.names):
+            raise TargetError(
+                f"log_densities got values for {', '.join(values) or 'nothing'}; "
+                f"{self.name} has the variables {', '.join(self.space.names)}."
+            )
+        parts = []
+        for v in self.space.variables:
+            part = np.asarray(values[v.name], dtype=np.float64)
+            if v.transform != "none":
+                raise TargetError(f"{v.name!r} is stored in other coordinates than its own: give the flat state.")
+            if part.shape != v.shape:
+                raise TargetError(f"{v.name!r} has shape {v.shape}, not {part.shape}.")
+            parts.append(part.ravel())
+        return np.concatenate(parts)
+
+    def _inside(self, x: NDArray[np.float64]) -> bool:
+        """Whether a state lies in the support of the reference's coordinates."""
+        program = self.program
+        whole = (program.sort == REAL) | (x == np.floor(x))
+        two = (program.sort != BINARY) | (x == program.lower) | (x == program.upper)
+        return bool(np.all(whole & two & (program.lower <= x) & (x <= program.upper)))
 
     def _entry(
         self,
@@ -139,20 +171,22 @@ class Target:
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
         take = binding.python_arguments(arguments, self.space, self._data)
         reference = place == callback.REFERENCE
+        # the Python form must not hold on to the target, or neither would ever be freed
+        sticks = self._sticks()
 
         def build() -> Any:
             user = binding.compile_user_function(function)
             lines, names, needed = binding.source_of(arguments, self.space, self._data)
             terms = [f"float64(function({', '.join(names)}))"]
             if reference:
-                terms += [f"stick_log_jacobian(x[{a}:{b}])" for a, b in self._sticks()]
+                terms += [f"stick_log_jacobian(x[{a}:{b}])" for a, b in sticks]
             body = [f"    return {' + '.join(terms)}"]
             return binding.compile_entry(user, "def entry(state, data):", lines, body, needed, LOG_DENSITY)
 
         def plain(x: NDArray[np.float64]) -> float:
-            value = as_number(function(*take(x)), what)
+            value = as_number(_call(function, take(x)), what)
             if reference:
-                value += sum(binding.stick_log_jacobian(x[a:b]) for a, b in self._sticks())
+                value += sum(binding.stick_log_jacobian(x[a:b]) for a, b in sticks)
             return value
 
         fallback = callback.python_log_reference if reference else callback.python_log_likelihood
@@ -166,12 +200,12 @@ class Target:
         def build() -> Any:
             user = binding.compile_user_function(function)
             lines, names, needed = binding.source_of(arguments, self.space, self._data)
-            body = [f"    return float64(function({', '.join(['x', 'coordinate', 'new', *names])}))"]
+            body = [f"    return float64(function({', '.join(['frozen(x)', 'coordinate', 'new', *names])}))"]
             header = "def entry(state, coordinate, new, data):"
             return binding.compile_entry(user, header, lines, body, needed, CHANGE)
 
         def plain(x: NDArray[np.float64], coordinate: int, new: float) -> float:
-            return as_number(function(x.copy(), coordinate, new, *take(x)), what)
+            return as_number(_call(function, take(x), x.copy(), coordinate, new), what)
 
         return self._entry(build, what, callback.python_change, callback.CHANGE, plain, CHANGE)
 
@@ -179,23 +213,32 @@ class Target:
         what = "the reference's draw"
         arguments = binding.arguments_of(function, what, self.space, self._data.given, leading=1)
         take = binding.python_arguments(arguments, self.space, self._data)
-        example = getattr(function, "py_func", function)(np.random.default_rng(0), *take(np.zeros(self.dimension)))
+        for argument in arguments:
+            if argument.source == "variable":
+                raise TargetError(
+                    f"{what} has a parameter {argument.name!r}, which is a variable: a draw is independent of the "
+                    "state, so it takes a generator and entries of data alone."
+                )
+        example = _call(
+            getattr(function, "py_func", function), take(np.zeros(self.dimension)), np.random.default_rng(0)
+        )
         by_variable = isinstance(example, tuple)
-        self._check_draw(example)
+        space = self.space
+        _check_draw(space, example)
 
         def build() -> Any:
             user = binding.compile_user_function(function)
             lines, names, needed = binding.source_of(arguments, self.space, self._data)
             body = [f"    values = function({', '.join(['generator', *names])})"]
-            body += [f"    {line}" for line in self._draw_lines(by_variable, np.ndim(example) == 0)]
+            body += [f"    {line}" for line in self._draw_lines(by_variable, not by_variable and np.ndim(example) == 0)]
             header = "def entry(state, data, generator):"
             return binding.compile_entry(user, header, lines, [*body, "    return 0"], needed, DRAW)
 
         def plain(x: NDArray[np.float64], generator: np.random.Generator) -> None:
-            values = function(generator, *take(x))
-            self._check_draw(values)
+            values = _call(function, take(x), generator)
+            _check_draw(space, values)
             flat = np.concatenate([np.ravel(v) for v in values]) if by_variable else np.ravel(values)
-            self._store(np.asarray(flat, dtype=np.float64), x)
+            _store(space, np.asarray(flat, dtype=np.float64), x)
 
         return self._entry(build, what, callback.python_draw, callback.DRAW, plain, DRAW)
 
@@ -219,35 +262,6 @@ class Target:
             begin += size
         return lines
 
-    def _store(self, flat: NDArray[np.float64], x: NDArray[np.float64]) -> None:
-        begin = 0
-        for v in self.space.variables:
-            size = v.size + (v.transform == "simplex")
-            part = flat[begin : begin + size]
-            if v.transform == "simplex":
-                binding.break_stick(part, x[v.start : v.stop])
-            else:
-                x[v.start : v.stop] = part
-            begin += size
-
-    def _check_draw(self, example: Any) -> None:
-        variables = self.space.variables
-        shapes = [v.shape for v in variables]
-        if isinstance(example, tuple):
-            given = [np.shape(part) for part in example]
-            if given != shapes:
-                raise TargetError(
-                    f"The reference's draw returned values of shapes {given}; "
-                    f"the variables {', '.join(self.space.names)} have shapes {shapes}."
-                )
-            return
-        size = sum(v.size + (v.transform == "simplex") for v in variables)
-        if np.size(example) != size or np.ndim(example) > 1:
-            raise TargetError(
-                f"The reference's draw returned an array of shape {np.shape(example)}; return a tuple with one entry "
-                f"for each of {', '.join(self.space.names)}, or one flat vector of {size} numbers."
-            )
-
     def _sticks(self) -> list[tuple[int, int]]:
         return [(v.start, v.stop) for v in self.space.variables if v.transform == "simplex"]
 
@@ -258,3 +272,55 @@ class Target:
             text = np.array2string(value, precision=17, threshold=12, max_line_width=10**6)
             parts.append(f"{name}={text}")
         return ", ".join(parts)
+
+
+def _call(function: Callable[..., Any], arguments: tuple[list[Any], dict[str, Any]], *leading: Any) -> Any:
+    values, keywords = arguments
+    return function(*leading, *values, **keywords)
+
+
+def _store(space: Space, flat: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+    begin = 0
+    for v in space.variables:
+        size = v.size + (v.transform == "simplex")
+        part = flat[begin : begin + size]
+        if v.transform == "simplex":
+            binding.break_stick(part, x[v.start : v.stop])
+        else:
+            x[v.start : v.stop] = part
+        begin += size
+
+
+def _check_draw(space: Space, example: Any) -> None:
+    variables = space.variables
+    shapes = [v.shape for v in variables]
+    if isinstance(example, tuple):
+        given = [np.shape(part) for part in example]
+        if given != shapes:
+            raise TargetError(
+                f"The reference's draw returned values of shapes {given}; "
+                f"the variables {', '.join(space.names)} have shapes {shapes}."
+            )
+        _check_values(space, [np.ravel(np.asarray(part, dtype=np.float64)) for part in example])
+        return
+    size = sum(v.size + (v.transform == "simplex") for v in variables)
+    if example is None:
+        raise TargetError("The reference's draw returned None: return the values drawn.")
+    if np.size(example) != size or np.ndim(example) > 1:
+        raise TargetError(
+            f"The reference's draw returned an array of shape {np.shape(example)}; return a tuple with one entry "
+            f"for each of {', '.join(space.names)}, or one flat vector of {size} numbers."
+        )
+    ends = np.cumsum([v.size + (v.transform == "simplex") for v in variables])[:-1]
+    _check_values(space, np.split(np.ravel(np.asarray(example, dtype=np.float64)), ends))
+
+
+def _check_values(space: Space, parts: list[NDArray[np.float64]]) -> None:
+    for v, part in zip(space.variables, parts, strict=True):
+        good = np.isfinite(part).all() and (part >= v.lower).all() and (part <= v.upper).all()
+        if good and v.sort != REAL:
+            good = (part == np.floor(part)).all()
+        if good and v.transform == "simplex":
+            good = abs(part.sum() - 1.0) < 1e-6
+        if not good:
+            raise TargetError(f"The reference's draw returned {v.name}={part}, which is not in its space.")

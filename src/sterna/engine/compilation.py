@@ -70,8 +70,9 @@ def address_of(function: Any, signature: Any) -> int:
     """
     function.compile(signature.args)
     result = function.overloads[signature.args]
-    if result.signature.return_type != signature.return_type:
-        raise TypeError(f"{function} returns {result.signature.return_type}, not {signature.return_type}")
+    returned = types.unliteral(result.signature.return_type)
+    if returned != signature.return_type:
+        raise TypeError(f"{function} returns {returned}, not {signature.return_type}")
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 
 

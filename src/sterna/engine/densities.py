@@ -36,6 +36,12 @@ Numbers = NDArray[np.float64]
 
 
 @compiled
+def log1p_square(z: float, nu: float) -> float:
+    """log(1 + z^2 / nu), also in tails so far out that z^2 is beyond the largest number."""
+    return math.log1p(z * z / nu) if abs(z) < 1e150 else 2.0 * math.log(abs(z)) - math.log(nu)
+
+
+@compiled
 def coordinate_log_density(kind: int, p: Numbers, o: int, table: Numbers, x: float) -> float:
     """Log-density of one coordinate inside its support; the caller has checked the bounds."""
     if kind == NORMAL or kind == HALF_NORMAL:
@@ -55,10 +61,10 @@ def coordinate_log_density(kind: int, p: Numbers, o: int, table: Numbers, x: flo
         return p[o + 2] + (p[o] - 1.0) * math.log(x) + (p[o + 1] - 1.0) * math.log1p(-x)
     if kind == CAUCHY or kind == HALF_CAUCHY:
         z = (x - p[o]) * p[o + 1]
-        return p[o + 2] - math.log1p(z * z)
+        return p[o + 2] - log1p_square(z, 1.0)
     if kind == STUDENT_T:
         z = (x - p[o + 1]) * p[o + 2]
-        return p[o + 3] - 0.5 * (p[o] + 1.0) * math.log1p(z * z / p[o])
+        return p[o + 3] - 0.5 * (p[o] + 1.0) * log1p_square(z, p[o])
     if kind == LOG_NORMAL:
         log_x = math.log(x)
         z = (log_x - p[o]) * p[o + 1]

@@ -15,7 +15,7 @@ def normal(dim: int = 5, precision: float = 5.0) -> Target:
     --------
     >>> import sterna
     >>> sterna.models.normal(dim=2, precision=10).log_densities(x=[0.0, 1.0])
-    (-2.337877066409345, -4.5)
+    (-2.3378770664093453, -4.5)
     """
     if dim < 1 or not precision > 0:
         raise OptionError(f"normal(dim={dim}, precision={precision}): dim must be at least 1 and precision positive.")
