@@ -141,7 +141,7 @@ class _Run:
     ) -> None:
         self.target, self.explorer, self.settings = target, explorer, settings
         self.schedule, self.display, self.began = schedule, display, began
-        self.explore = address_of(explorer.kernel, EXPLORE)
+        self.explore = address_of(target.kernels.get(explorer.name, explorer.kernel), EXPLORE)
         self.explorer_data = np.array([array.ctypes.data for array in explorer.data()] or [0], dtype=np.int64)
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]

@@ -37,6 +37,9 @@ class Target:
         flat state x becomes `new`. Coordinate-wise explorers then pay for local terms only.
     explorer
         The explorer to use by default.
+    kernels
+        Kernels of the target's own, by the name of the explorer whose place they take: the same algorithm with the
+        likelihood compiled in place (see `sterna.models.normal`).
     name
         A name for reports.
 
@@ -58,6 +61,7 @@ class Target:
         *,
         local_change: Callable[..., Any] | None = None,
         explorer: Explorer | None = None,
+        kernels: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> None:
         if not callable(log_likelihood):
@@ -65,6 +69,7 @@ class Target:
         began = time.perf_counter()
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
+        self.kernels = dict(kernels or {})
         self.space, distributions = space_and_distributions(reference, data)
         self.notes: list[str] = []
         self._data, self._block = binding.read_data(data, self.space)

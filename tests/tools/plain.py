@@ -25,7 +25,8 @@ def load(path, faults=(), compiled=False, **names):
         assert old in text, f"{path} no longer contains {old!r}: the planted fault must be adapted"
         text = text.replace(old, new)
     decorator = "@_compile_here\n" if compiled else ""
-    text = text.replace("@compiled_with_memory\n", decorator).replace("@compiled\n", decorator)
+    for name in ("compiled_with_memory", "compiled", "inlined"):
+        text = text.replace(f"@{name}\n", decorator)
     module = types.ModuleType(path)
     module._compile_here = numba.njit(nogil=True, error_model="numpy")
     exec(compile(text, path, "exec"), module.__dict__)

@@ -41,18 +41,23 @@ def compiled(function: Function) -> Function:
     Such a function counts no references to arrays, which would cost it more than its arithmetic. So it must not
     make an array or a string; one that must is `compiled_with_memory`.
     """
-    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))
+    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=False)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile like `compiled`, but always as part of the caller, so that what it passes as a constant is one."""
+    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function))
 
 
 def compiled_with_memory(function: Function) -> Function:
     """Compile like `compiled` a function that makes arrays."""
-    # said aloud, as a function compiled on behalf of another inherits what it does not say
-    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=True)(function))
+    # options are said aloud, as a function compiled on behalf of another inherits what it does not say
+    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=True, forceinline=False)(function))
 
 
 def compiled_callback(function: Function) -> Function:
     """Compile like `compiled_with_memory` a function that goes back to Python, for which it takes the lock itself."""
-    return _kept(njit(cache=True, error_model="numpy", _nrt=True)(function))
+    return _kept(njit(cache=True, error_model="numpy", _nrt=True, forceinline=False)(function))
 
 
 def _kept(dispatcher: Any) -> Any:

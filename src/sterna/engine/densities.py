@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.engine.compilation import compiled, compiled_with_memory
+from sterna.engine.compilation import compiled, compiled_with_memory, inlined
 from sterna.engine.streams import Stream, uniform
 
 NORMAL = 0
@@ -41,12 +41,18 @@ def log1p_square(z: float, nu: float) -> float:
     return math.log1p(z * z / nu) if abs(z) < 1e150 else 2.0 * math.log(abs(z)) - math.log(nu)
 
 
+@inlined
+def normal_log_density(p: Numbers, o: int, x: float) -> float:
+    """Log-density of a normal coordinate, the most common kind, on its own."""
+    z = (x - p[o]) * p[o + 1]
+    return p[o + 2] - 0.5 * z * z
+
+
 @compiled
 def coordinate_log_density(kind: int, p: Numbers, o: int, table: Numbers, x: float) -> float:
     """Log-density of one coordinate inside its support; the caller has checked the bounds."""
     if kind == NORMAL or kind == HALF_NORMAL:
-        z = (x - p[o]) * p[o + 1]
-        return p[o + 2] - 0.5 * z * z
+        return normal_log_density(p, o, x)
     if kind == UNIFORM or kind == DISCRETE_UNIFORM:
         return p[o + 2]
     if kind == LOG_UNIFORM:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from sterna.engine.compilation import (
@@ -15,6 +16,7 @@ from sterna.engine.compilation import (
     as_pointer,
     caller,
     compiled,
+    inlined,
 )
 from sterna.engine.densities import coordinate_log_density, draw_coordinate
 from sterna.engine.streams import Stream
@@ -94,11 +96,46 @@ def view(block: Integers) -> Program:
     )
 
 
-@compiled
+def likelihood_value(likelihood: Any, x: Numbers, dimension: int, data: int) -> float:
+    """Evaluate a likelihood given by its address, or one that is compiled in place.
+
+    The latter is a named tuple of the likelihood's constants whose class has a static method
+    `value(constants, x, dimension, data)`. It saves a cheap model the call, and costs a kernel of its own.
+    """
+    raise NotImplementedError("exists in compiled code only")
+
+
+@overload(likelihood_value, jit_options={"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True})
+def _likelihood_value(likelihood, x, dimension, data):  # type: ignore[no-untyped-def]
+    if isinstance(likelihood, types.Integer):
+        return lambda likelihood, x, dimension, data: call_log_density(likelihood, (as_address(x), data))
+    return likelihood.instance_class.value
+
+
+@inlined
+def with_likelihood(p: Program, likelihood: Any) -> Any:
+    """Return the program with its likelihood compiled in place."""
+    return Program(
+        p.dimension,
+        likelihood,
+        p.likelihood_change,
+        p.log_reference,
+        p.draw_reference,
+        p.data,
+        p.sort,
+        p.lower,
+        p.upper,
+        p.kind,
+        p.numbers,
+        p.table,
+    )
+
+
+@inlined
 def log_likelihood(program: Program, x: Numbers, logs: Numbers) -> float:
     """Evaluate the log-likelihood at x and count the evaluation."""
     logs[EVALUATIONS] += 1.0
-    value = call_log_density(program.log_likelihood, (as_address(x), program.data))
+    value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)
     if not value < math.inf:
         if value == math.inf:
             raise NotANumber("log-likelihood is +inf")
@@ -141,7 +178,7 @@ def refresh(program: Program, x: Numbers, logs: Numbers) -> None:
     logs[LOG_LIKELIHOOD] = log_likelihood(program, x, logs)
 
 
-@compiled
+@inlined
 def coordinate_reference(program: Program, x: Numbers, i: int, value: float) -> float:
     """Log-density of the reference along coordinate i, up to a constant; writes the value into x.
 
@@ -153,7 +190,7 @@ def coordinate_reference(program: Program, x: Numbers, i: int, value: float) -> 
     return log_reference(program, x)
 
 
-@compiled
+@inlined
 def coordinate_likelihood(program: Program, x: Numbers, i: int, here: float, value: float, logs: Numbers) -> float:
     """Log-likelihood with coordinate i at `value`, where logs hold that of `here`; leaves `value` in x.
 

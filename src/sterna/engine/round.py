@@ -8,7 +8,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from sterna.engine.communication import measure, parity_of, swap
-from sterna.engine.compilation import as_pointer, caller, compiled, row
+from sterna.engine.compilation import as_pointer, caller, compiled, inlined, row
 from sterna.engine.index_process import follow
 from sterna.engine.program import (
     EXPLORE,
@@ -118,7 +118,7 @@ def draw_states(block: Integers, seed: int, states: NDArray[np.float64], stream:
         draw_reference(program, row(states, k), words, rng)
 
 
-@compiled
+@inlined
 def explore_replica(
     program: Program,
     plan: Plan,

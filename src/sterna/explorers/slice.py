@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.engine.compilation import compiled
+from sterna.engine.compilation import compiled, inlined
+from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import (
     BINARY,
     INTEGER,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
-    REAL,
     Program,
     coordinate_likelihood,
     coordinate_reference,
@@ -28,30 +28,38 @@ Integers = NDArray[np.int64]
 MAX_DOUBLINGS = 30
 MAX_SHRINKS = 500
 
+# Kinds of line along which a slice runs, each compiled on its own: integers, real numbers, and real numbers whose
+# reference is an independent normal distribution. The last is the most common and has neither bounds nor cases.
+INTEGERS, REALS, NORMALS = 0, 1, 2
 
-@compiled
+
+@inlined
 def density_at(
-    program: Program, x: Numbers, i: int, here: float, position: float, beta: float, logs: Numbers
+    program: Program, x: Numbers, i: int, here: float, position: float, beta: float, logs: Numbers, line: int
 ) -> tuple[float, float, float]:
     """Annealed log-density of coordinate i at a position, with its two parts (reference, likelihood).
 
     An integer's position is anywhere in the cell of width 1 around it. Outside the support the density is
     zero and neither function is called.
     """
-    value = position if program.sort[i] == REAL else math.floor(position + 0.5)
+    if line == NORMALS:
+        reference = normal_log_density(program.numbers, 4 * i, position)
+        likelihood = coordinate_likelihood(program, x, i, here, position, logs)
+        return reference + beta * likelihood, reference, likelihood
+    value = position if line == REALS else math.floor(position + 0.5)
     if not (program.lower[i] <= value <= program.upper[i]):
         return -math.inf, -math.inf, -math.inf
     reference = coordinate_reference(program, x, i, value)
     if reference == -math.inf:
         return -math.inf, -math.inf, -math.inf
-    if value == here:
+    if line == INTEGERS and value == here:
         likelihood = logs[LOG_LIKELIHOOD]
     else:
         likelihood = coordinate_likelihood(program, x, i, here, value, logs)
     return reference + beta * likelihood, reference, likelihood
 
 
-@compiled
+@inlined
 def reachable(
     program: Program,
     x: Numbers,
@@ -59,6 +67,7 @@ def reachable(
     here: float,
     beta: float,
     logs: Numbers,
+    line: int,
     start: float,
     candidate: float,
     level: float,
@@ -83,24 +92,24 @@ def reachable(
             left, at_left = middle, math.nan
         if apart:
             if math.isnan(at_left):
-                at_left = density_at(program, x, i, here, left, beta, logs)[0]
+                at_left = density_at(program, x, i, here, left, beta, logs, line)[0]
             if at_left < level:
                 if math.isnan(at_right):
-                    at_right = density_at(program, x, i, here, right, beta, logs)[0]
+                    at_right = density_at(program, x, i, here, right, beta, logs, line)[0]
                 if at_right < level:
                     return False
     return True
 
 
-@compiled
+@inlined
 def slice_update(
-    program: Program, x: Numbers, i: int, beta: float, width: float, logs: Numbers, stream: Stream
+    program: Program, x: Numbers, i: int, beta: float, width: float, logs: Numbers, stream: Stream, line: int
 ) -> float:
     """Update coordinate i and return how far it moved."""
     here = x[i]
     start = here
     lowest, highest = program.lower[i], program.upper[i]
-    if program.sort[i] == INTEGER:
+    if line == INTEGERS:
         # A uniform place in the integer's cell makes the discrete law a continuous one.
         start = here - 0.5 + uniform(stream)
         lowest, highest = lowest - 0.5, highest + 0.5
@@ -113,28 +122,28 @@ def slice_update(
     else:
         left = start - width * uniform(stream)
         right = left + width
-        at_left = density_at(program, x, i, here, left, beta, logs)[0]
-        at_right = density_at(program, x, i, here, right, beta, logs)[0]
+        at_left = density_at(program, x, i, here, left, beta, logs, line)[0]
+        at_right = density_at(program, x, i, here, right, beta, logs, line)[0]
         while doublings < MAX_DOUBLINGS and (at_left >= level or at_right >= level):
             if uniform(stream) < 0.5:
                 left -= right - left
-                at_left = density_at(program, x, i, here, left, beta, logs)[0]
+                at_left = density_at(program, x, i, here, left, beta, logs, line)[0]
             else:
                 right += right - left
-                at_right = density_at(program, x, i, here, right, beta, logs)[0]
+                at_right = density_at(program, x, i, here, right, beta, logs, line)[0]
             doublings += 1
     inner_left, inner_right = max(left, lowest), min(right, highest)
     for _ in range(MAX_SHRINKS):
         candidate = inner_left + (inner_right - inner_left) * uniform(stream)
-        density, reference, likelihood = density_at(program, x, i, here, candidate, beta, logs)
+        density, reference, likelihood = density_at(program, x, i, here, candidate, beta, logs, line)
         if density >= level and (
             doublings == 0
             or reachable(
-                program, x, i, here, beta, logs, start, candidate,
+                program, x, i, here, beta, logs, line, start, candidate,
                 level, left, right, width, at_left, at_right,
             )
         ):  # fmt: skip
-            x[i] = candidate if program.sort[i] == REAL else math.floor(candidate + 0.5)
+            x[i] = candidate if line != INTEGERS else math.floor(candidate + 0.5)
             logs[LOG_REFERENCE] += reference - reference_here
             logs[LOG_LIKELIHOOD] = likelihood
             return abs(candidate - start)
@@ -153,7 +162,7 @@ def heat_bath_update(program: Program, x: Numbers, i: int, beta: float, logs: Nu
     here = x[i]
     other = program.lower[i] + program.upper[i] - here
     reference_here = coordinate_reference(program, x, i, here)
-    density, reference, likelihood = density_at(program, x, i, here, other, beta, logs)
+    density, reference, likelihood = density_at(program, x, i, here, other, beta, logs, INTEGERS)
     gap = reference_here + beta * logs[LOG_LIKELIHOOD] - density
     if uniform(stream) * (1.0 + math.exp(gap)) < 1.0:
         x[i] = other
@@ -161,6 +170,38 @@ def heat_bath_update(program: Program, x: Numbers, i: int, beta: float, logs: Nu
         logs[LOG_LIKELIHOOD] = likelihood
     else:
         x[i] = here
+
+
+@inlined
+def sweep(
+    program: Any, x: Numbers, logs: Numbers, beta: float, parameters: Numbers, statistics: Numbers, stream: Stream
+) -> None:
+    """Update coordinates in turn: `parameters` are one width each, and the number of updates.
+
+    A number that is no multiple of the dimension starts at a random coordinate, so that all have their share.
+    """
+    dimension = program.dimension
+    updates = int(parameters[dimension])
+    independent = program.log_reference == 0
+    i = 0
+    if updates % dimension != 0:
+        i = int(uniform(stream) * dimension)
+    for _ in range(updates):
+        if program.sort[i] == BINARY:
+            heat_bath_update(program, x, i, beta, logs, stream)
+        else:
+            width = parameters[i]
+            if independent and program.kind[i] == NORMAL:
+                moved = slice_update(program, x, i, beta, width, logs, stream, NORMALS)
+            elif program.sort[i] == INTEGER:
+                moved = slice_update(program, x, i, beta, width, logs, stream, INTEGERS)
+            else:
+                moved = slice_update(program, x, i, beta, width, logs, stream, REALS)
+            statistics[i] += moved
+            statistics[dimension + i] += 1.0
+        i += 1
+        if i == dimension:
+            i = 0
 
 
 @compiled
@@ -174,25 +215,8 @@ def explore(
     data: Integers,
     stream: Stream,
 ) -> None:
-    """Update coordinates in turn: `parameters` are one width each, and the number of updates.
-
-    A number that is no multiple of the dimension starts at a random coordinate, so that all have their share.
-    """
-    dimension = program.dimension
-    updates = int(parameters[dimension])
-    i = 0
-    if updates % dimension != 0:
-        i = int(uniform(stream) * dimension)
-    for _ in range(updates):
-        if program.sort[i] == BINARY:
-            heat_bath_update(program, x, i, beta, logs, stream)
-        else:
-            moved = slice_update(program, x, i, beta, parameters[i], logs, stream)
-            statistics[i] += moved
-            statistics[dimension + i] += 1.0
-        i += 1
-        if i == dimension:
-            i = 0
+    """Explore one replica: the kernel for any target."""
+    sweep(program, x, logs, beta, parameters, statistics, stream)
 
 
 @dataclass(frozen=True)
