@@ -510,7 +510,7 @@ def test_argument_that_must_be_positive_is_named(kind, name, bad):
         (lambda: sterna.LogUniform(2.0, 1.0), "lower must be positive and below upper"),
         (lambda: sterna.Bernoulli(0.0), "p must lie strictly between 0 and 1"),
         (lambda: sterna.Bernoulli(1.0), "p must lie strictly between 0 and 1"),
-        (lambda: sterna.Geometric(1.5), "p must lie strictly between 0 and 1"),
+        (lambda: sterna.Geometric(1.5), "p must lie between 1e-14 and 1"),
         (lambda: sterna.Binomial(3, -0.5), "p must lie strictly between 0 and 1"),
         (lambda: sterna.Binomial(2.5, 0.5), "n must be an integer from 0 up"),
         (lambda: sterna.Binomial(-1, 0.5), "n must be an integer from 0 up"),

@@ -331,3 +331,22 @@ def test_local_change_that_is_none_is_named_with_its_point():
     with pytest.raises(sterna.EvaluationError, match="local change of the log-likelihood is NaN") as caught:
         sterna.sample(target, n_chains=4, n_rounds=4, progress=False)
     assert point_of(str(caught.value))
+
+
+def test_a_reference_whose_functions_do_not_belong_together():
+    def draw(rng):
+        return rng.normal()
+
+    def log_density(x):
+        return -x[0] if x[0] > 0 else -np.inf
+
+    def flat(x):
+        return 0.0
+
+    with pytest.raises(sterna.EvaluationError, match=r"-inf at one of its own draws, at x="):
+        sterna.sample(flat, sterna.Reference(draw, log_density), n_chains=3, n_rounds=4, progress=False)
+
+
+def test_a_lattice_explorer_for_another_lattice():
+    with pytest.raises(sterna.OptionError, match="25 sites"):
+        sterna.sample(sterna.models.ising(size=4), explorer=sterna.models.ising(size=5).explorer, progress=False)

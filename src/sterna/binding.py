@@ -359,32 +359,35 @@ def _short_reason(error: Exception) -> str:
 def python_arguments(
     arguments: tuple[Argument, ...], space: Space, data: Data
 ) -> Callable[[Any], tuple[list[Any], dict[str, Any]]]:
-    """Return how a Python function's arguments follow from a state."""
-    variables = {variable.name: variable for variable in space.variables}
+    """Return how a Python function's arguments follow from a state, which they never share memory with."""
+    placed = [_getter(argument, space, data) for argument in arguments if not argument.keyword]
+    named = {argument.name: _getter(argument, space, data) for argument in arguments if argument.keyword}
 
     def take(x: NDArray[np.float64]) -> tuple[list[Any], dict[str, Any]]:
-        state = x.copy()
-        values: list[Any] = []
-        keywords: dict[str, Any] = {}
-        for argument in arguments:
-            if argument.source == "data":
-                value = data.given[argument.name]
-            elif argument.source == "flat":
-                value = space.flat(state)
-            else:
-                value = variables[argument.name].value(state)
-                value = value.item() if value.ndim == 0 else value
-            if argument.keyword:
-                keywords[argument.name] = value
-            else:
-                values.append(value)
-        return values, keywords
+        return [get(x) for get in placed], {name: get(x) for name, get in named.items()}
 
     return take
 
 
+def _getter(argument: Argument, space: Space, data: Data) -> Callable[[NDArray[np.float64]], Any]:
+    """Return what makes one argument from a state."""
+    if argument.source == "data":
+        value = data.given[argument.name]
+        return lambda x: value
+    if argument.source == "flat":
+        return lambda x: space.flat(x.copy())
+    variable = next(v for v in space.variables if v.name == argument.name)
+    if variable.shape == () and variable.sort == REAL:
+        return lambda x: x.item(variable.start)
+    if variable.shape == ():
+        return lambda x: int(x.item(variable.start))
+    return lambda x: variable.value(x.copy())
+
+
 def as_number(value: Any, what: str) -> float:
     """Check that a Python function returned one number."""
+    if type(value) is float:
+        return value
     if np.ndim(value) != 0:
         raise TargetError(
             f"{what} returned an array of shape {np.shape(value)}; it must return one number (did you forget a sum?)."

@@ -293,7 +293,7 @@ class Poisson(Distribution):
 
     def __init__(self, mu: ArrayLike, *, shape: Any = None) -> None:
         (mu_,) = self._take(shape, mu=mu)
-        self._require(mu_ > 0, "mu must be positive")
+        self._require((mu_ > 0) & (mu_ < 1e15), "mu must be positive, and below 1e15 for its draws to be exact")
         self._set(densities.POISSON, [mu_, np.log(mu_)], 0.0, math.inf, INTEGER)
 
 
@@ -302,7 +302,7 @@ class Geometric(Distribution):
 
     def __init__(self, p: ArrayLike, *, shape: Any = None) -> None:
         (p_,) = self._take(shape, p=p)
-        self._require((p_ > 0) & (p_ < 1), "p must lie strictly between 0 and 1")
+        self._require((p_ > 1e-14) & (p_ < 1), "p must lie between 1e-14 and 1, for its draws to be exact")
         self._set(densities.GEOMETRIC, [0.0, np.log1p(-p_), np.log(p_)], 1.0, math.inf, INTEGER)
 
 

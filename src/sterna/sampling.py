@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sterna.display import Display, make_display
 from sterna.engine.communication import DEO, SEO
 from sterna.engine.compilation import address_of
-from sterna.engine.program import EXPLORE, LOG_LIKELIHOOD, NotANumber
+from sterna.engine.program import EXPLORE, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
 from sterna.engine.record import Record, new_record
 from sterna.engine.round import Copy, Plan, draw_states, find_start, new_copy, run_scans
 from sterna.engine.streams import new_generator
@@ -310,6 +310,11 @@ def naming_the_point(target: Target, copy: Copy | None) -> Iterator[None]:
         where = ""
         if copy is not None:
             where = f" at {target.describe_point(copy.states[copy.at_work[0]])}"
+        if isinstance(error, ImpossibleDraw):
+            raise EvaluationError(
+                f"The reference's log_density is -inf at one of its own draws,{where}: draw and log_density must be of "
+                "one law, and draws lie inside the declared space."
+            ) from None
         if isinstance(error, NotANumber):
             raise EvaluationError(
                 f"The {error}{where}. A log-density must be a number below +inf: "

@@ -77,6 +77,10 @@ class NotANumber(Exception):  # noqa: N818 (never reaches a user: `sterna.sampli
     """A log-density was NaN or +inf; the state in the round's arrays is where it happened."""
 
 
+class ImpossibleDraw(Exception):  # noqa: N818
+    """The reference drew a state at which its own density is zero."""
+
+
 @compiled
 def view(block: Integers) -> Program:
     """Return the compiled form of a program."""
@@ -176,6 +180,13 @@ def refresh(program: Program, x: Numbers, logs: Numbers) -> None:
     """Evaluate both log-densities of a state anew."""
     logs[LOG_REFERENCE] = log_reference(program, x)
     logs[LOG_LIKELIHOOD] = log_likelihood(program, x, logs)
+
+
+@compiled
+def check_draw(logs: Numbers) -> None:
+    """Stop where a reference's two functions do not belong together."""
+    if logs[LOG_REFERENCE] == -math.inf:
+        raise ImpossibleDraw
 
 
 @inlined

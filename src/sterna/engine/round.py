@@ -15,6 +15,7 @@ from sterna.engine.program import (
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
     Program,
+    check_draw,
     draw_reference,
     log_likelihood,
     log_reference,
@@ -100,6 +101,7 @@ def find_start(block: Integers, seed: int, copy_number: int, copy: Copy, tries: 
             start_stream(words, scan_key(seed, copy_number, 0, attempt), replica)
             draw_reference(program, x, words, rng)
             refresh(program, x, logs)
+            check_draw(logs)
             if logs[LOG_LIKELIHOOD] > -math.inf:
                 break
         if logs[LOG_LIKELIHOOD] == -math.inf:
@@ -136,6 +138,7 @@ def explore_replica(
     if chain == 0:
         draw_reference(program, x, stream, rng)
         refresh(program, x, logs)
+        check_draw(logs)
         return
     parameters, sums = row(plan.parameters, chain), row(statistics, chain)
     data = as_pointer(plan.explorer_data.ctypes.data, types.int64)
