@@ -41,7 +41,7 @@ def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scan
     """All that is frozen during a round."""
     return Plan(
         block=target.block,
-        explore=address_of(target.kernels.get(explorer.name, explorer.kernel), EXPLORE),
+        explore=address_of(target.kernels.get(explorer.kernel, explorer.kernel), EXPLORE),
         explorer_data=np.array([array.ctypes.data for array in explorer.data()] or [0], dtype=np.int64),
         scheme=DEO,
         schedule=schedule,

@@ -264,11 +264,10 @@ def test_count_of_compilations_sees_another_type():
     assert compilations() == before + 1
 
 
-def test_data_are_read_where_they_lie():
-    y = np.array([2.5, 2.5])
-    target = scalar_target(sum_of_squares, {"y": y})
-    assert target._block[target._data.places["y"]] == y.ctypes.data
-    y[:] = 1.5
+def test_data_are_read_by_their_address():
+    target = scalar_target(sum_of_squares, {"y": np.array([2.5, 2.5])})
+    assert target._block[target._data.places["y"]] == target._data.arrays["y"].ctypes.data
+    target._data.arrays["y"][:] = 1.5
     assert value_of(target) == 0.0
 
 
@@ -605,3 +604,94 @@ def test_compiled_normal_vector_has_the_bits_of_the_other():
     (variable,) = space_of({"v": sterna.MultivariateNormal(np.arange(6.0), covariance)}).variables
     for z in np.random.default_rng(4).standard_normal((50, 6)):
         assert np.array_equal(affine(z, *variable.affine), variable.value(z))
+
+
+def test_captured_tuples_of_arrays_are_noticed():
+    """Numba freezes them, and their text leaves most elements out."""
+    scope = {}
+    values = []
+    for value in (1.0, 2.0, 3.0):
+        array = np.ones(2000)
+        array[500] = value
+        scope["captured"] = (array,)
+        exec("def likelihood(x):\n    return -captured[0][500] * x", scope)
+        values.append(sterna.Target(scope["likelihood"], {"x": sterna.Normal()}).log_densities(x=1.0)[1])
+    assert values == [-1.0, -2.0, -3.0]
+
+
+def test_data_changed_later_do_not_change_the_target():
+    y = np.zeros(3)
+
+    def likelihood(x, y):
+        return -((y - x) ** 2).sum()
+
+    for function in (likelihood, functools.partial(likelihood)):
+        target = sterna.Target(function, {"x": sterna.Normal()}, {"y": y})
+        y[:] = 5.0
+        assert target.log_densities(x=1.0)[1] == -3.0
+        y[:] = 0.0
+
+
+OFFSET = 1.0
+
+
+def helper_of_helper(x):
+    return x + OFFSET
+
+
+def helper(x):
+    return helper_of_helper(x) ** 2
+
+
+def with_helpers(x):
+    return -helper(x)
+
+
+def test_plain_helpers_are_compiled_too(monkeypatch):
+    target = sterna.Target(with_helpers, {"x": sterna.Normal()})
+    assert target.compiled
+    assert target.log_densities(x=1.0)[1] == -4.0
+    # what a helper captures is frozen too, so a change must be noticed
+    monkeypatch.setitem(globals(), "OFFSET", 2.0)
+    assert sterna.Target(with_helpers, {"x": sterna.Normal()}).log_densities(x=1.0)[1] == -9.0
+
+
+def test_helpers_in_a_closure_are_compiled_too():
+    def inner(x):
+        return 3.0 * x
+
+    def outer(x):
+        return -inner(x)
+
+    target = sterna.Target(outer, {"x": sterna.Normal()})
+    assert target.compiled
+    assert target.log_densities(x=2.0)[1] == -6.0
+
+
+def test_an_index_out_of_bounds_is_an_error_with_its_point():
+    """Without the check compiled code would read foreign memory and sample a plausible wrong answer."""
+
+    def likelihood(mu, z, y):
+        total = 0.0
+        for i in range(y.size):
+            total -= 0.5 * (y[i] - mu[z[i]]) ** 2
+        return total
+
+    reference = {"mu": sterna.Normal(0, 3, shape=2), "z": sterna.Categorical([1 / 3] * 3, shape=5)}
+    target = sterna.Target(likelihood, reference, {"y": np.arange(5.0)})
+    assert target.compiled
+    with pytest.raises(sterna.EvaluationError, match=r"IndexError.* z=\["):
+        sterna.sample(target, n_chains=4, n_rounds=3, progress=False)
+
+
+def test_the_flat_vector_is_noted_and_a_slip_is_not_taken_for_it():
+    def by_vector(theta):
+        return -(theta[0] ** 2)
+
+    def slip(sigm):
+        return -(sigm**2)
+
+    reference = {"mu": sterna.Normal(), "sigma": sterna.HalfNormal()}
+    assert "theta is no variable" in sterna.Target(by_vector, reference).notes[0]
+    with pytest.raises(sterna.TargetError, match="'sigm', which is neither"):
+        sterna.Target(slip, reference)

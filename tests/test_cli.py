@@ -30,7 +30,7 @@ def test_json_is_one_object_and_nothing_else():
     assert set(result["log_evidence"]) == {"value", "error"} == set(result["evidence"]["stepping_stone"])
     assert set(result["timing"]) == {"compile", "tuning", "sampling"}
     assert set(result["summary"]) == {"x[0]", "x[1]"}
-    assert set(result["summary"]["x[0]"]) == {"mean", "sd", "ess_bulk", "r_hat"}
+    assert set(result["summary"]["x[0]"]) == {"mean", "mcse", "sd", "ess_bulk", "r_hat"}
     assert result["warnings"] == []
     assert "round 5" in done.stderr
 
@@ -51,6 +51,8 @@ def test_models_are_listed():
 MODEL = """
 import numpy as np
 import sterna
+
+print("a user's file may print")
 
 def log_likelihood(mu, y):
     return -0.5 * np.sum((y - mu) ** 2)
@@ -105,6 +107,13 @@ def test_mistakes_are_one_line_and_status_2(arguments, text, tmp_path):
     (tmp_path / "broken.py").write_text("x = 1\ntarget = x + undefined\n")
     done = sterna(*arguments, directory=tmp_path)
     assert done.returncode == 2
-    assert done.stdout == ""
+    assert done.stdout in ("", "a user's file may print\n")
     assert text in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_the_bare_command_shows_its_help():
+    done = sterna()
+    assert done.returncode == 0
+    assert "Commands:" in done.stdout
+    assert done.stdout.count("\n") > 5

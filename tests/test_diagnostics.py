@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sterna.diagnostics import ess_bulk, r_hat
+from sterna.diagnostics import ess_bulk, mcse_mean, r_hat
 
 with warnings.catch_warnings():
     # what ArviZ says about itself or its own dependencies when imported is not ours to mend
@@ -139,3 +139,11 @@ def test_diagnostics_see_ranks_alone_and_no_order_of_chains(measure):
     assert measure(5.0 * draws - 3.0) == pytest.approx(measure(draws), rel=1e-12)
     if measure is ess_bulk:
         assert measure(np.exp(draws)) == pytest.approx(measure(draws), rel=1e-12)
+
+
+def arviz_mcse(draws):
+    return draws.std(ddof=1) / math.sqrt(float(arviz.ess(draws, method="mean")))
+
+
+def test_error_of_the_mean_is_arvizs():
+    assert disagreements(mcse_mean, arviz_mcse, least_chains=1) == {}

@@ -14,7 +14,7 @@ SCRIPT = "import sterna; sterna.sample(sterna.models.ising(), n_rounds=12, n_cha
 def test_plain_lines(capsys):
     sterna.sample(sterna.models.discrete(), n_chains=4, n_rounds=6)
     text = capsys.readouterr().err
-    assert text.startswith("sterna: discrete, 1 coordinates, 4 chains, slice explorer")
+    assert text.startswith("sterna: discrete, 1 coordinate, 4 chains, slice explorer")
     for part in ("round 6", "sampling", "barrier", "restarts", "acceptance", "scans/s", "left"):
         assert part in text
     assert "\x1b" not in text

@@ -75,7 +75,7 @@ def draw(distribution, number=DRAWS, seed=5):
     """Draws of a variable through the engine, in its own shape."""
     target = target_of(distribution)
     states = np.zeros((number, target.dimension))
-    draw_states(target.block, seed, states, *new_generator())
+    draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), *new_generator())
     return target.space.values(states)["v"]
 
 
@@ -427,7 +427,7 @@ def test_tables_of_several_categorical_variables_do_not_mix():
     parts = {"n": sterna.Normal(), **{name: sterna.Categorical(p) for name, p in laws.items()}}
     target = sterna.Target(zero, parts)
     states = np.zeros((DRAWS, 4))
-    draw_states(target.block, 1, states, *new_generator())
+    draw_states(target.block, 1, states, np.zeros(1, dtype=np.int64), *new_generator())
     values = target.space.values(states)
     for name, p in laws.items():
         assert p_of_law(values[name], stats.rv_discrete(values=(range(len(p)), p))) > FALSE_ALARM

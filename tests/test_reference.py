@@ -105,7 +105,7 @@ def mixed_target(way=compiled):
 
 def draw(target, number=DRAWS):
     states = np.zeros((number, target.dimension))
-    draw_states(target.block, 3, states, *new_generator())
+    draw_states(target.block, 3, states, np.zeros(1, dtype=np.int64), *new_generator())
     return states
 
 

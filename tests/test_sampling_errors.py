@@ -1,5 +1,6 @@
 """What a user reads when a call of `sterna.sample` cannot work: the option or the point, its value, and what to do."""
 
+import dataclasses
 import functools
 import math
 import re
@@ -343,10 +344,48 @@ def test_a_reference_whose_functions_do_not_belong_together():
     def flat(x):
         return 0.0
 
-    with pytest.raises(sterna.EvaluationError, match=r"-inf at one of its own draws, at x="):
+    with pytest.raises(sterna.EvaluationError, match=r"impossible state, at x="):
         sterna.sample(flat, sterna.Reference(draw, log_density), n_chains=3, n_rounds=4, progress=False)
 
 
 def test_a_lattice_explorer_for_another_lattice():
-    with pytest.raises(sterna.OptionError, match="25 sites"):
+    with pytest.raises(sterna.OptionError, match="made for another model"):
         sterna.sample(sterna.models.ising(size=4), explorer=sterna.models.ising(size=5).explorer, progress=False)
+
+
+def test_a_lattice_explorer_of_another_coupling():
+    """It would sample another law than the one its energies are recorded for."""
+    other = dataclasses.replace(sterna.models.ising(size=4).explorer, coupling=0.2)
+    with pytest.raises(sterna.OptionError, match="made for another model"):
+        sterna.sample(sterna.models.ising(size=4), explorer=other, progress=False)
+    more = dataclasses.replace(sterna.models.ising(size=4).explorer, passes=3)
+    assert sterna.sample(sterna.models.ising(size=4), explorer=more, n_rounds=3, progress=False).explorer == "heat_bath"
+
+
+@pytest.mark.parametrize(("kind", "scale"), [(sterna.Real(0, 2), 3.0), (sterna.Integer(0, 4), 1.0)])
+def test_compiled_draws_outside_the_declared_space(kind, scale):
+    def draw(rng):
+        return (scale * rng.random() * (1.0 if scale > 1 else 0.5) if rng.random() < 0.01 else 1.0,)
+
+    def log_density(v):
+        return 0.0
+
+    def flat(v):
+        return 0.0
+
+    target = sterna.Target(flat, sterna.Reference(draw, log_density, {"v": kind}))
+    assert target.compiled
+    with pytest.raises(sterna.EvaluationError, match=r"impossible state, at v="):
+        sterna.sample(target, n_chains=3, n_rounds=11, progress=False)
+
+
+def test_targets_are_not_pickled():
+    import copy
+    import pickle
+
+    result = sterna.sample(sterna.models.discrete(), n_chains=3, n_rounds=3, progress=False)
+    for thing in (result, result.target):
+        with pytest.raises(sterna.TargetError, match="build it anew"):
+            pickle.dumps(thing)
+    assert copy.deepcopy(result.target) is result.target
+    pickle.loads(pickle.dumps(result.posterior))

@@ -25,7 +25,6 @@ from sterna.distributions import (
     Uniform,
 )
 from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
-from sterna.explorers.heat_bath import RotorHeatBath, SpinHeatBath
 from sterna.explorers.slice import Slice
 from sterna.reference import Reference
 from sterna.result import Result, Round
@@ -65,12 +64,10 @@ __all__ = [
     "Real",
     "Reference",
     "Result",
-    "RotorHeatBath",
     "Round",
     "Simplex",
     "Slice",
     "Spin",
-    "SpinHeatBath",
     "StudentT",
     "Target",
     "TargetError",

@@ -8,10 +8,13 @@ of the same types need no new compilation.
 import hashlib
 import inspect
 import math
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
+from types import CellType, FunctionType
 from typing import Any
 
 import numba
@@ -128,7 +131,7 @@ def arguments_of(
             arguments.append(Argument("variable", name, keyword))
         elif name in data:
             arguments.append(Argument("data", name, keyword))
-        elif flat and place == 0:
+        elif flat and place == 0 and not get_close_matches(name, space.names, cutoff=0.7):
             arguments.append(Argument("flat", name, keyword))
         else:
             raise TargetError(
@@ -168,7 +171,8 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
     block: list[int] = [0] * callback.DIMENSION + [space.dimension]
     for name, value in given.items():
         try:
-            array = np.ascontiguousarray(value) if np.ndim(value) else np.array(value)
+            # a copy, so that the target does not change when the user's array does
+            array = np.array(value, order="C")
             numba.from_dtype(array.dtype)
             if array.dtype.kind not in "biuf":
                 raise TypeError
@@ -176,6 +180,8 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
             reasons[name] = f"data[{name!r}] is {_describe(value)}, not an array of numbers"
             continue
         arrays[name] = array
+        if isinstance(value, np.ndarray):
+            given[name] = array
         places[name] = len(block)
         block += [array.ctypes.data, *array.shape]
     return Data(given, arrays, reasons, places), np.array(block, dtype=np.int64)
@@ -251,25 +257,74 @@ def compile_user_function(function: Callable[..., Any]) -> Any:
 
 @lru_cache(maxsize=128)
 def _compiled_once(function: Callable[..., Any], captured: tuple[Any, ...]) -> Any:
-    return numba.njit(nogil=True, error_model="numpy")(function)
+    return _compile(with_compiled_helpers(function))
+
+
+def _compile(function: Any) -> Any:
+    # Without the check an index out of bounds would read foreign memory and sample a plausible wrong answer.
+    return numba.njit(nogil=True, error_model="numpy", boundscheck=True)(function)
+
+
+def with_compiled_helpers(function: Any) -> Any:
+    """Return the function with the plain Python functions that it calls compiled too, and theirs."""
+    helpers = {name: _compile(with_compiled_helpers(value)) for name, value in _helpers(function).items()}
+    if not helpers:
+        return function
+    cells = tuple(
+        CellType(helpers.get(name, cell.cell_contents))
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    )
+    scope = {**function.__globals__, **helpers}
+    return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
+
+
+def _helpers(function: Any) -> dict[str, Any]:
+    """Plain functions of the user's that a function calls; recursion is left to Numba, and libraries to theirs."""
+    return {
+        name: value
+        for name, value in _captured_values(function).items()
+        if inspect.isfunction(value)
+        and value is not function
+        and value.__module__.partition(".")[0] not in ("numpy", "scipy", "numba")
+        and function.__name__ not in _names_of(value.__code__)
+    }
 
 
 def _captured(function: Callable[..., Any]) -> tuple[Any, ...]:
     """A fingerprint of the values that a function captures, as Numba freezes them into its machine code."""
-    fingerprint: list[Any] = []
-    for name, value in sorted(_captured_values(function).items()):
-        if isinstance(value, np.ndarray):
-            if value.size > _LARGEST_CAPTURE:
-                raise CannotCompile(
-                    f"it captures the array {name!r} of {value.size} elements; pass it as data={{{name!r}: {name}}}"
-                )
-            digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest()
-            fingerprint.append((name, value.dtype.str, value.shape, digest))
-        elif isinstance(value, (int, float, complex, str, bytes, bool, tuple)):
-            fingerprint.append((name, repr(value).encode()))
-        else:
-            fingerprint.append((name, str(id(value)).encode()))
-    return tuple(fingerprint)
+    helpers = _helpers(function)
+    values = sorted(_captured_values(function).items())
+    return tuple((name, _fingerprint(name, value, helpers)) for name, value in values)
+
+
+def _fingerprint(name: str, value: Any, helpers: Mapping[str, Any]) -> Any:
+    """What changes when a value does; objects that Numba does not look into stand for themselves, and stay alive."""
+    if isinstance(value, np.ndarray):
+        if value.size > _LARGEST_CAPTURE:
+            raise CannotCompile(
+                f"it captures the array {name!r} of {value.size} elements; pass it as data={{{name!r}: {name}}}"
+            )
+        return value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest()
+    if isinstance(value, tuple):
+        return type(value), tuple(_fingerprint(name, part, helpers) for part in value)
+    if isinstance(value, (int, float, complex, str, bytes, np.generic)):
+        return type(value), repr(value)
+    if inspect.isfunction(value) and name in helpers:
+        return value, _captured(value)
+    return _Identity(value)
+
+
+class _Identity:
+    """An object as a key, by identity."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def _captured_values(function: Any) -> dict[str, Any]:
@@ -333,7 +388,6 @@ def _entry_once(function: Any, source: str, needed: tuple[tuple[str, Any], ...],
 
 def _short_reason(error: Exception) -> str:
     """The line of Numba's long message that a user can act on."""
-    text = str(error)
     skip = (
         "Failed in",
         "During",
@@ -343,17 +397,18 @@ def _short_reason(error: Exception) -> str:
         "def ",
         "^",
         "~",
-        "This error may",
+        "This error",
         "- ",
         "Enable",
         "There are",
+        ">>>",
     )
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip() for line in str(error).splitlines()]
     useful = [line for line in lines if line and not line.startswith(skip)]
-    if not useful:
-        return "Numba cannot compile it"
-    reason = " ".join(useful[:2])
-    return reason if len(reason) <= 300 else reason[:297] + "..."
+    reason = useful[0] if useful else type(error).__name__
+    # the place of a module on this machine says nothing
+    reason = re.sub(r" from '[^']*'", "", reason).rstrip(".:")
+    return reason if len(reason) <= 200 else reason[:197] + "..."
 
 
 def python_arguments(

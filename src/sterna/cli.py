@@ -1,5 +1,6 @@
 """The command line: thin wrappers around the library."""
 
+import contextlib
 import importlib.util
 import inspect
 import json
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
     from sterna.target import Target
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(package_name="sterna")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Non-reversible parallel tempering: samples many modes, computes the evidence, tunes itself."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @commands.command()
@@ -40,9 +44,19 @@ def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> N
 
     A name in a file is a sterna.Target, or a function that returns one and takes the values of --set.
     """
+    # with --json nothing else may reach standard output, not even what a user's file prints
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        result = _sample(target, pairs, options)
+    if as_json:
+        click.echo(json.dumps(_finite(result.to_dict()), allow_nan=False))
+    else:
+        show(result)
+
+
+def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Result":
     from sterna.sampling import sample
 
-    result = sample(
+    return sample(
         find_target(target, dict(_pair(pair) for pair in pairs)),
         n_chains=_number_or_auto(options["chains"]),
         n_rounds=options["rounds"],
@@ -53,10 +67,6 @@ def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> N
         seed=options["seed"],
         workers=options["workers"],
     )
-    if as_json:
-        click.echo(json.dumps(_finite(result.to_dict()), allow_nan=False))
-    else:
-        show(result)
 
 
 @commands.command()
@@ -140,7 +150,8 @@ def _watched(what: str, action: Callable[[], Any]) -> Any:
         raise
     except Exception as error:
         places = traceback.extract_tb(error.__traceback__)
-        place = f" (line {places[-1].lineno} of {places[-1].filename})" if len(places) > 1 else ""
+        known = len(places) > 1 and not isinstance(error, SyntaxError)
+        place = f" (line {places[-1].lineno} of {places[-1].filename})" if known else ""
         raise OptionError(f"{what} raised {type(error).__name__}: {error}{place}") from error
 
 
@@ -215,11 +226,18 @@ def show(result: "Result", most_rows: int = 20) -> None:
 
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("variable", "mean", "sd", "ess", "r-hat"):
+    for heading in ("variable", "mean", "± error", "sd", "ess", "r-hat"):
         table.add_column(heading, justify="left" if heading == "variable" else "right")
     rows = list(result.summary.items())
     for name, row in rows[:most_rows]:
-        table.add_row(name, f"{row['mean']:.4g}", f"{row['sd']:.4g}", f"{row['ess_bulk']:.0f}", f"{row['r_hat']:.3f}")
+        table.add_row(
+            name,
+            f"{row['mean']:.4g}",
+            f"{row['mcse']:.2g}",
+            f"{row['sd']:.4g}",
+            f"{row['ess_bulk']:.0f}",
+            f"{row['r_hat']:.3f}",
+        )
     console.print(table)
     if len(rows) > most_rows:
         console.print(f"... and {len(rows) - most_rows} more")

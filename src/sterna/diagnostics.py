@@ -63,6 +63,13 @@ def ess_bulk(draws: Numbers) -> float:
     return _ess(_rank_normalise(_split(draws)))
 
 
+def mcse_mean(draws: Numbers) -> float:
+    """Standard error of the mean of (chains, draws); unlike `ess_bulk` it is not fooled by modes of unequal ranks."""
+    if draws.shape[1] < 4 or not np.isfinite(draws).all():
+        return math.nan
+    return float(draws.std(ddof=1)) / math.sqrt(_ess(_split(draws)))
+
+
 def _r_hat(draws: Numbers) -> float:
     n = draws.shape[1]
     within = draws.var(axis=1, ddof=1).mean()

@@ -14,8 +14,8 @@ from sterna.engine.record import Record
 
 if TYPE_CHECKING:
     from sterna.explorers.base import Explorer
+    from sterna.options import Settings
     from sterna.result import Result, Round
-    from sterna.sampling import Settings
     from sterna.target import Target
 
 
@@ -48,6 +48,7 @@ class LineDisplay(Display):
     """Plain lines: one at the start, one a round from the fifth on, and one every few seconds of a long round."""
 
     seconds_between = 5.0
+    joint = "  "
 
     def start(self, target: "Target", explorer: "Explorer", settings: "Settings") -> None:
         """Say what is run."""
@@ -59,7 +60,7 @@ class LineDisplay(Display):
         self.lock = threading.Lock()
         copies = f" in {settings.n_copies} copies" if settings.n_copies > 1 else ""
         self.say(
-            f"sterna: {target.name}, {target.dimension} coordinates, {settings.n_chains} chains{copies}, "
+            f"sterna: {target.name}, {count(target.dimension, 'coordinate')}, {settings.n_chains} chains{copies}, "
             f"{explorer.name} explorer, scheme {settings.scheme}, seed {settings.seed}"
         )
         for note in target.notes:
@@ -103,10 +104,12 @@ class LineDisplay(Display):
         rate = self.round_done / max(now - self.round_began, 1e-9)
         left = (self.all_scans - self.done) * (now - self.began) / max(self.done, 1)
         phase = f"round {self.number}" if self.number <= self.settings.n_rounds else "sampling"
-        return (
-            f"{phase:>9} {self.round_done:>7}/{self.n_scans * self.settings.n_copies} scans  {_clock(left)} left  "
-            f"barrier {(1 - accepted).sum():.2f}  restarts {restarts}  "
-            f"acceptance {accepted.min():.2f} min {accepted.mean():.2f} mean  {rate:,.0f} scans/s"
+        return self.joint.join(
+            (
+                f"{phase:>9} {self.round_done:>7}/{self.n_scans * self.settings.n_copies} scans  {_clock(left)} left",
+                f"barrier {(1 - accepted).sum():.2f}  restarts {restarts}  "
+                f"acceptance {accepted.min():.2f} min {accepted.mean():.2f} mean  {rate:,.0f} scans/s",
+            )
         )
 
     def finish(self, result: "Result") -> None:
@@ -117,9 +120,10 @@ class LineDisplay(Display):
 
 
 class LiveDisplay(LineDisplay):
-    """One line that renews itself, on a terminal."""
+    """Two lines that renew themselves, on a terminal; both fit into 80 columns."""
 
     seconds_between = 0.1
+    joint = "\n"
 
     def __enter__(self) -> "LiveDisplay":
         from rich.console import Console
@@ -149,9 +153,14 @@ class LiveDisplay(LineDisplay):
 
     def finish(self, result: "Result") -> None:
         """Leave a last line, as the live one goes away."""
-        self.console.print(self.line(), markup=False, soft_wrap=True)
+        self.console.print(self.line().replace("\n", "  "), markup=False, soft_wrap=True)
         for warning in result.warnings:
             self.console.print(f"sterna: warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+
+
+def count(number: int, thing: str) -> str:
+    """Return a number of things, in words."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _clock(seconds: float) -> str:

@@ -19,9 +19,9 @@ Numbers = NDArray[np.float64]
 
 _TINY = float(np.finfo(np.float64).tiny)
 _BELOW_ONE = 1.0 - 2.0**-53
-_HUGE = float(np.finfo(np.float64).max)
+HUGE = float(np.finfo(np.float64).max)
 # Largest integer below which all are exact as float64.
-_EXACT = 2.0**53
+EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Distribution:
         """Check that the arguments are finite numbers, broadcast them with the shape, and return them flat."""
         self._given = {**arguments, **({} if shape is None else {"shape": shape})}
         arrays = [self._numbers(name, value) for name, value in arguments.items()]
-        wanted = None if shape is None else _as_shape(shape)
+        wanted = None if shape is None else as_shape(shape)
         try:
             self.shape = np.broadcast_shapes(*(array.shape for array in arrays)) if wanted is None else wanted
             return [np.broadcast_to(array, self.shape).ravel() for array in arrays]
@@ -100,11 +100,12 @@ class Distribution:
             numbers[:, column] = values
         self.lower, self.upper = lower, upper
         bounds = [np.broadcast_to(np.asarray(b, dtype=np.float64), size).copy() for b in (lower, upper)]
-        bounds = [np.clip(b, -_HUGE, _HUGE) if sort == REAL else np.clip(b, -_EXACT, _EXACT) for b in bounds]
+        bounds = [np.clip(b, -HUGE, HUGE) if sort == REAL else np.clip(b, -EXACT, EXACT) for b in bounds]
         self.coordinates = Coordinates(kind, sort, numbers, bounds[0], bounds[1], np.asarray(table, dtype=np.float64))
 
 
-def _as_shape(shape: Any) -> tuple[int, ...]:
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """Read a shape given as a number or a tuple."""
     sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
     if not all(isinstance(n, (int, np.integer)) and n > 0 for n in sizes):
         raise TargetError(f"shape={shape!r}: give a positive integer or a tuple of them.")
@@ -164,13 +165,17 @@ class Exponential(Distribution):
 
 
 class Gamma(Distribution):
-    """Gamma distribution with shape parameter `alpha` and mean alpha/rate."""
+    """Gamma distribution with shape parameter `alpha` and mean alpha/rate.
+
+    A shape below about 0.01 puts draws beyond the smallest float64; they are moved to it.
+    """
 
     def __init__(self, alpha: ArrayLike, rate: ArrayLike = 1.0, *, shape: Any = None) -> None:
         alpha_, rate_ = self._take(shape, alpha=alpha, rate=rate)
         self._require((alpha_ > 0) & (rate_ > 0), "alpha and rate must be positive")
         constant = alpha_ * np.log(rate_) - _lgamma(alpha_)
         self._set(densities.GAMMA, [alpha_, rate_, constant], _TINY, math.inf)
+        self.lower = 0.0
 
 
 class InverseGamma(Distribution):
@@ -181,10 +186,14 @@ class InverseGamma(Distribution):
         self._require((alpha_ > 0) & (beta_ > 0), "alpha and beta must be positive")
         constant = alpha_ * np.log(beta_) - _lgamma(alpha_)
         self._set(densities.INVERSE_GAMMA, [alpha_, beta_, constant], _TINY, math.inf)
+        self.lower = 0.0
 
 
 class Beta(Distribution):
-    """Beta distribution on (0, 1) with mean alpha/(alpha + beta)."""
+    """Beta distribution on (0, 1) with mean alpha/(alpha + beta).
+
+    A `beta` below about 0.1 puts draws between 1 and the float64 next to it; they are moved to the latter.
+    """
 
     def __init__(self, alpha: ArrayLike = 1.0, beta: ArrayLike = 1.0, *, shape: Any = None) -> None:
         a, b = self._take(shape, alpha=alpha, beta=beta)
@@ -264,7 +273,7 @@ class Categorical(Distribution):
 
     def __init__(self, p: ArrayLike, *, shape: Any = None) -> None:
         self._given = {"p": p, **({} if shape is None else {"shape": shape})}
-        self.shape = () if shape is None else _as_shape(shape)
+        self.shape = () if shape is None else as_shape(shape)
         weights = self._numbers("p", p)
         self._require(weights.ndim == 1 and len(weights) > 1, "p must be a list of at least two numbers")
         self._require(weights >= 0, "p must hold probabilities")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import _EXACT, _HUGE, Distribution
+from sterna.distributions import EXACT, HUGE, Distribution
 from sterna.engine.program import REAL
 from sterna.errors import TargetError
 from sterna.space import Kind, Real, Space, space_of
@@ -133,7 +133,7 @@ def coordinate_tables(space: Space, distributions: list[Distribution] | None) ->
 
 def _tables_of_kinds(space: Space) -> dict[str, NDArray[Any]]:
     sort = np.concatenate([np.full(v.size, v.sort) for v in space.variables]).astype(np.int64)
-    largest = np.where(sort == REAL, _HUGE, _EXACT)
+    largest = np.where(sort == REAL, HUGE, EXACT)
     lower = np.concatenate([np.full(v.size, v.lower) for v in space.variables])
     upper = np.concatenate([np.full(v.size, v.upper) for v in space.variables])
     return {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.diagnostics import ess_bulk, r_hat
+from sterna.diagnostics import ess_bulk, mcse_mean, r_hat
 from sterna.engine.record import Record
 from sterna.target import Target
 from sterna.tuning.barrier import Barrier, communication_barrier
@@ -18,7 +18,7 @@ from sterna.tuning.rates import optimal_round_trip_rate, predicted_round_trip_ra
 if TYPE_CHECKING:
     import xarray
 
-    from sterna.sampling import Settings
+    from sterna.options import Settings
 
 Numbers = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ class Result:
     """One entry for each tuning round, and one for sampling."""
     records: list[Record] = field(repr=False)
     evaluations: int
-    """Likelihood evaluations of the whole run."""
+    """Likelihood evaluations of the whole run; a heat bath's updates are not among them."""
     timing: dict[str, float]
     """Seconds for compilation, tuning and sampling."""
 
@@ -96,7 +96,13 @@ class Result:
     @cached_property
     def posterior(self) -> "xarray.Dataset":
         """Draws of the target chain, with dimensions (copy, draw, ...)."""
-        return self._dataset(np.stack([record.draws[:, -1] for record in self.records]), ("copy", "draw"))
+        return self._dataset(self._states, ("copy", "draw"))
+
+    @cached_property
+    def _states(self) -> Numbers:
+        """States of the target chain: (copies, draws, dimension), without a copy where there is one copy."""
+        draws = [record.draws[:, -1] for record in self.records]
+        return draws[0][None] if len(draws) == 1 else np.stack(draws)
 
     @cached_property
     def chains(self) -> "xarray.Dataset":
@@ -201,10 +207,9 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, dict[str, float]]:
-        """Mean, standard deviation, bulk effective sample size and R-hat of every scalar of the posterior."""
+        """Mean, its standard error, standard deviation, bulk sample size and R-hat of every scalar of the posterior."""
         table = {}
-        states = np.stack([record.draws[:, -1] for record in self.records])
-        for name, values in self.target.space.values(states).items():
+        for name, values in self.target.space.values(self._states).items():
             shape = values.shape[2:]
             for index in np.ndindex(*shape):
                 draws = values[(slice(None), slice(None), *index)].astype(np.float64)
@@ -212,6 +217,7 @@ class Result:
                 deviation = float(draws.std(ddof=1)) if draws.size > 1 else float("nan")
                 table[label] = {
                     "mean": float(draws.mean()),
+                    "mcse": mcse_mean(draws),
                     "sd": deviation,
                     "ess_bulk": ess_bulk(draws),
                     "r_hat": r_hat(draws),
@@ -250,7 +256,7 @@ class Result:
 
     def __repr__(self) -> str:
         return (
-            f"<sterna.Result of {self.target.name}: {self.settings.n_scans} scans of {self.settings.n_chains} chains "
-            f"in {self.settings.n_copies} copies, barrier {self.global_barrier:.2f}, log evidence {self.log_evidence}, "
-            f"{self.restarts} restarts, {len(self.warnings)} warnings>"
+            f"<sterna.Result of {self.target.name}: {self.settings.n_scans} scans of {self.settings.n_chains} chains, "
+            f"barrier {self.global_barrier:.2f}, log evidence {self.log_evidence}, restarts {self.restarts}, "
+            f"{'no warnings' if not self.warnings else 'see warnings'}>"
         )

@@ -1,12 +1,10 @@
 """`sterna.sample`: rounds of tuning, then sampling with everything frozen (paper, algorithm NRPT)."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.display import Display, make_display
-from sterna.engine.communication import DEO, SEO
 from sterna.engine.compilation import address_of
 from sterna.engine.program import EXPLORE, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
 from sterna.engine.record import Record, new_record
-from sterna.engine.round import Copy, Plan, draw_states, find_start, new_copy, run_scans
+from sterna.engine.round import Plan, draw_states, find_start, new_copy, run_scans
 from sterna.engine.streams import new_generator
-from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
+from sterna.errors import Error, EvaluationError, InitialStateError
 from sterna.explorers.base import Explorer, carry_over
-from sterna.explorers.slice import Slice
+from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_settings
 from sterna.result import Result, Round, summarise_round
 from sterna.target import Target
 from sterna.tuning.barrier import communication_barrier
@@ -30,26 +27,8 @@ from sterna.tuning.schedule import check_schedule, uniform_schedule, update_sche
 
 Numbers = NDArray[np.float64]
 
-SCHEMES = {"deo": DEO, "seo": SEO}
-EXPLORERS: dict[str, Callable[[], Explorer]] = {"slice": Slice}
 BLOCK_SECONDS = 0.2
 TRIES = 1000
-DRAWS_FOR_SCALE = 200
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the user chose, checked."""
-
-    n_chains: int
-    n_rounds: int
-    n_scans: int
-    n_copies: int
-    scheme: str
-    keep: str
-    thin: int
-    seed: int
-    workers: int
 
 
 def sample(
@@ -115,10 +94,10 @@ def sample(
     >>> bool(abs(result.posterior["mu"].mean()) < 2)  # both modes are visited
     True
     """
-    chosen = _as_target(target, reference, data)
+    chosen = as_target(target, reference, data)
     began = time.perf_counter() - chosen.build_seconds
-    settings = _settings(n_chains, n_rounds, n_scans, n_copies, scheme, keep, thin, seed, workers)
-    kernel = _as_explorer(explorer, chosen)
+    settings = make_settings(n_chains, n_rounds, n_scans, n_copies, scheme, keep, thin, seed, workers)
+    kernel = as_explorer(explorer, chosen)
     betas = uniform_schedule(settings.n_chains)
     if schedule is not None:
         betas = check_schedule(schedule, settings.n_chains)
@@ -141,7 +120,7 @@ class _Run:
     ) -> None:
         self.target, self.explorer, self.settings = target, explorer, settings
         self.schedule, self.display, self.began = schedule, display, began
-        self.explore = address_of(target.kernels.get(explorer.name, explorer.kernel), EXPLORE)
+        self.explore = address_of(target.kernels.get(explorer.kernel, explorer.kernel), EXPLORE)
         self.explorer_data = np.array([array.ctypes.data for array in explorer.data()] or [0], dtype=np.int64)
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]
@@ -185,7 +164,7 @@ class _Run:
         seed, block = self.settings.seed, self.target.block
         found: list[tuple[Numbers, Numbers]] = []
         for number, copy in enumerate(self.copies):
-            with naming_the_point(self.target, copy):
+            with naming_the_point(self.target, copy.states, copy.at_work):
                 find_start(block, seed, number, copy, TRIES, *self.streams[number])
             good = copy.logs[:, LOG_LIKELIHOOD] > -np.inf
             found += [(copy.states[j].copy(), copy.logs[j, :2].copy()) for j in np.flatnonzero(good)]
@@ -201,11 +180,15 @@ class _Run:
                 copy.states[j], copy.logs[j, :2] = found[j % len(found)]
 
     def _first_parameters(self) -> Numbers:
-        draws = np.zeros((DRAWS_FOR_SCALE, self.target.dimension))
-        with naming_the_point(self.target, None):
-            draw_states(self.target.block, self.settings.seed, draws, *self.streams[0])
-        row = self.explorer.start(self.target.program, draws)
+        row = self.explorer.start(self.target.program, self._draw)
         return np.tile(row, (self.settings.n_chains, 1))
+
+    def _draw(self, n: int) -> Numbers:
+        """Return n draws from the reference."""
+        draws, at_work = np.zeros((n, self.target.dimension)), np.zeros(1, dtype=np.int64)
+        with naming_the_point(self.target, draws, at_work):
+            draw_states(self.target.block, self.settings.seed, draws, at_work, *self.streams[0])
+        return draws
 
     def _plan(self, number: int, n_scans: int) -> Plan:
         settings = self.settings
@@ -272,11 +255,12 @@ class _Run:
         while first <= plan.n_scans and not self.stop.is_set():
             last = min(plan.n_scans, first + block - 1)
             began = time.perf_counter()
-            with naming_the_point(self.target, self.copies[number]):
+            copy = self.copies[number]
+            with naming_the_point(self.target, copy.states, copy.at_work):
                 run_scans(
                     plan,
                     number,
-                    self.copies[number],
+                    copy,
                     statistics,
                     record,
                     first,
@@ -302,18 +286,16 @@ class _Run:
 
 
 @contextmanager
-def naming_the_point(target: Target, copy: Copy | None) -> Iterator[None]:
+def naming_the_point(target: Target, states: Numbers, at_work: NDArray[np.int64]) -> Iterator[None]:
     """Turn what a target raised, or its NaN, into an error that names the point at which it happened."""
     try:
         yield
     except Exception as error:
-        where = ""
-        if copy is not None:
-            where = f" at {target.describe_point(copy.states[copy.at_work[0]])}"
+        where = f" at {target.describe_point(states[at_work[0]])}"
         if isinstance(error, ImpossibleDraw):
             raise EvaluationError(
-                f"The reference's log_density is -inf at one of its own draws,{where}: draw and log_density must be of "
-                "one law, and draws lie inside the declared space."
+                f"The reference drew an impossible state,{where}: draws must lie inside the declared space and have a "
+                "positive density, so draw and log_density must be of one law."
             ) from None
         if isinstance(error, NotANumber):
             raise EvaluationError(
@@ -326,88 +308,3 @@ def naming_the_point(target: Target, copy: Copy | None) -> Iterator[None]:
             f"The target raised {type(error).__name__}: {error}{where}. "
             "Return -inf where the likelihood is zero, and mend the function elsewhere."
         ) from error
-
-
-def _as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Target:
-    if isinstance(target, Target):
-        if reference is not None or data is not None:
-            raise OptionError("A sterna.Target has its reference and data already: leave out reference= and data=.")
-        return target
-    if not callable(target):
-        raise TargetError(
-            f"sample({target!r}): give a log-likelihood function with reference=..., a sterna.Target, "
-            "or a built-in model such as sterna.models.ising()."
-        )
-    if reference is None:
-        raise TargetError(
-            "A log-likelihood needs a reference to temper from, usually the prior: "
-            'reference={"mu": sterna.Normal(0, 10), ...}.'
-        )
-    return Target(target, reference, data)
-
-
-def _as_explorer(explorer: Explorer | str | None, target: Target) -> Explorer:
-    if explorer is None:
-        return target.explorer or Slice()
-    if isinstance(explorer, str):
-        own = target.explorer
-        if own is not None and own.name == explorer:
-            return own
-        if explorer not in EXPLORERS:
-            names = sorted({*EXPLORERS, *([own.name] if own else [])})
-            raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
-        return EXPLORERS[explorer]()
-    if isinstance(explorer, type) or not hasattr(explorer, "kernel"):
-        raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
-    return explorer
-
-
-def _settings(
-    n_chains: Any,
-    n_rounds: Any,
-    n_scans: Any,
-    n_copies: Any,
-    scheme: str,
-    keep: str,
-    thin: Any,
-    seed: Any,
-    workers: Any,
-) -> Settings:
-    """Check every option, and fill in those left open."""
-    if n_chains == "auto":
-        raise OptionError(
-            'n_chains="auto" is not available yet: give a number. About twice the global barrier is best; '
-            "run once with the default 20 and read result.global_barrier."
-        )
-    if n_copies == "auto":
-        raise OptionError('n_copies="auto" is not available yet: give a number, such as the number of cores.')
-    chains = _whole("n_chains", n_chains, 2, "chains need two ends, the reference and the target", 32767)
-    rounds = _whole("n_rounds", n_rounds, 0, "round r has 2**r scans", 40)
-    default = max(2 ** (rounds + 1) - 2, 1)
-    scans = _whole("n_scans", default if n_scans is None else n_scans, 1, "sampling takes at least one scan")
-    if n_scans is None and rounds == 0:
-        raise OptionError("n_rounds=0 leaves nothing from which n_scans could follow: give n_scans.")
-    copies = _whole("n_copies", n_copies, 1, "give the number of independent copies")
-    if not isinstance(scheme, str) or scheme not in SCHEMES:
-        raise OptionError(f'scheme={scheme!r} is not known: "deo" (non-reversible) or "seo" (reversible).')
-    if keep not in ("target", "all"):
-        raise OptionError(
-            f'keep={keep!r} is not known: "target" keeps the target chain\'s draws, "all" every chain\'s.'
-        )
-    step = _whole("thin", thin, 1, "every thin-th scan is kept")
-    if step > scans:
-        raise OptionError(f"thin={step} is more than the {scans} sampling scans: no draw would be kept.")
-    key = _whole("seed", seed, 0, "give an integer from 0 up", 2**63 - 1)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = _whole("workers", min(cores, copies) if workers is None else workers, 1, "give a number of threads")
-    return Settings(chains, rounds, scans, copies, scheme, keep, step, key, threads)
-
-
-def _whole(name: str, value: Any, least: int, why: str, most: int | None = None) -> int:
-    """Check that an option is a whole number in its range."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise OptionError(f"{name}={value!r} is not a whole number: {why}.")
-    if value < least or (most is not None and value > most):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise OptionError(f"{name}={value} must be {bounds}: {why}.")
-    return int(value)

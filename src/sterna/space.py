@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import Distribution, _as_shape
+from sterna.distributions import Distribution, as_shape
 from sterna.engine.program import BINARY, INTEGER, REAL
 from sterna.errors import TargetError
 
@@ -34,11 +34,11 @@ def _bounds(kind: str, lower: Any, upper: Any) -> tuple[float, float]:
 
 
 def Real(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = ()) -> Kind:  # noqa: N802
-    """Real numbers between two bounds, both excluded where infinite."""
+    """Real numbers between two bounds, both excluded."""
     low, high = _bounds("Real", lower, upper)
     if not low < high:
         raise TargetError(f"Real(lower={lower}, upper={upper}): lower must be below upper.")
-    return Kind(REAL, _as_shape(shape), low, high)
+    return Kind(REAL, as_shape(shape), low, high)
 
 
 def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = ()) -> Kind:  # noqa: N802
@@ -48,12 +48,12 @@ def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = (
         raise TargetError(f"Integer(lower={lower}, upper={upper}): lower must not exceed upper.")
     if any(math.isfinite(bound) and bound != math.floor(bound) for bound in (low, high)):
         raise TargetError(f"Integer(lower={lower}, upper={upper}): bounds must be integers.")
-    return Kind(INTEGER, _as_shape(shape), low, high)
+    return Kind(INTEGER, as_shape(shape), low, high)
 
 
 def Binary(*, shape: Any = ()) -> Kind:  # noqa: N802
     """Zeros and ones."""
-    return Kind(BINARY, _as_shape(shape), 0.0, 1.0)
+    return Kind(BINARY, as_shape(shape), 0.0, 1.0)
 
 
 def Simplex(size: int) -> Kind:  # noqa: N802
@@ -76,6 +76,11 @@ class Variable:
     upper: Any
     transform: str = "none"
     affine: tuple[Numbers, Numbers] | None = None
+
+    @property
+    def natural_size(self) -> int:
+        """Number of the variable's own entries, of which a simplex has one more than coordinates."""
+        return math.prod(self.shape)
 
     @property
     def stop(self) -> int:

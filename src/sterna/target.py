@@ -38,8 +38,8 @@ class Target:
     explorer
         The explorer to use by default.
     kernels
-        Kernels of the target's own, by the name of the explorer whose place they take: the same algorithm with the
-        likelihood compiled in place (see `sterna.models.normal`).
+        Kernels of the target's own, by the kernel whose place they take: the same algorithm with the likelihood
+        compiled in place (see `sterna.models.normal`).
     name
         A name for reports.
 
@@ -61,7 +61,7 @@ class Target:
         *,
         local_change: Callable[..., Any] | None = None,
         explorer: Explorer | None = None,
-        kernels: Mapping[str, Any] | None = None,
+        kernels: Mapping[Any, Any] | None = None,
         name: str | None = None,
     ) -> None:
         if not callable(log_likelihood):
@@ -75,6 +75,7 @@ class Target:
         self._data, self._block = binding.read_data(data, self.space)
         self._alive: list[Any] = []
         self._handles: list[int] = []
+        weakref.finalize(self, callback.forget, self._handles)
         functions = {"log_likelihood": self._density(log_likelihood, "log_likelihood", callback.LIKELIHOOD)}
         if local_change is not None:
             if not callable(local_change):
@@ -97,7 +98,18 @@ class Target:
         )
         self.block = self.program.block()
         self.build_seconds = time.perf_counter() - began
-        weakref.finalize(self, callback.forget, self._handles)
+
+    def __reduce__(self) -> Any:
+        raise TargetError(
+            f"The target {self.name} holds addresses of this process and cannot be pickled: build it anew in the other "
+            "process, and send arrays such as result.posterior instead of a result."
+        )
+
+    def __copy__(self) -> "Target":
+        return self
+
+    def __deepcopy__(self, _: Any) -> "Target":
+        return self
 
     @property
     def dimension(self) -> int:
@@ -174,6 +186,11 @@ class Target:
 
     def _density(self, function: Callable[..., Any], what: str, place: int) -> int:
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
+        if any(a.source == "flat" and a.name != "x" for a in arguments):
+            names = ", ".join(self.space.names)
+            self.notes.append(
+                f"{what}: {arguments[0].name} is no variable, so it receives all of them ({names}) as one vector."
+            )
         take = binding.python_arguments(arguments, self.space, self._data)
         reference = place == callback.REFERENCE
         # the Python form must not hold on to the target, or neither would ever be freed
@@ -254,7 +271,7 @@ class Target:
         lines = []
         begin = 0
         for place, v in enumerate(self.space.variables):
-            size = v.size + (v.transform == "simplex")
+            size = v.natural_size
             value = f"values[{place}]" if by_variable else f"values[{begin}:{begin + size}]"
             if v.transform == "simplex":
                 lines.append(f"break_stick({value}, x[{v.start}:{v.stop}])")
@@ -287,7 +304,7 @@ def _call(function: Callable[..., Any], arguments: tuple[list[Any], dict[str, An
 def _store(space: Space, flat: NDArray[np.float64], x: NDArray[np.float64]) -> None:
     begin = 0
     for v in space.variables:
-        size = v.size + (v.transform == "simplex")
+        size = v.natural_size
         part = flat[begin : begin + size]
         if v.transform == "simplex":
             binding.break_stick(part, x[v.start : v.stop])
@@ -308,7 +325,7 @@ def _check_draw(space: Space, example: Any) -> None:
             )
         _check_values(space, [np.ravel(np.asarray(part, dtype=np.float64)) for part in example])
         return
-    size = sum(v.size + (v.transform == "simplex") for v in variables)
+    size = sum(v.natural_size for v in variables)
     if example is None:
         raise TargetError("The reference's draw returned None: return the values drawn.")
     if np.size(example) != size or np.ndim(example) > 1:
@@ -316,7 +333,7 @@ def _check_draw(space: Space, example: Any) -> None:
             f"The reference's draw returned an array of shape {np.shape(example)}; return a tuple with one entry "
             f"for each of {', '.join(space.names)}, or one flat vector of {size} numbers."
         )
-    ends = np.cumsum([v.size + (v.transform == "simplex") for v in variables])[:-1]
+    ends = np.cumsum([v.natural_size for v in variables])[:-1]
     _check_values(space, np.split(np.ravel(np.asarray(example, dtype=np.float64)), ends))
 
 

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sterna.tuning.barrier import without_zeros
+
 if TYPE_CHECKING:
     from sterna.result import Result
 
@@ -18,30 +20,31 @@ def warnings_of(result: "Result") -> list[str]:
 
 
 def _saturated(result: "Result") -> str | None:
-    last = result.last
-    rejection = last.rejection.copy()
-    if last.zero_share > 0:
-        # what the reference's zeros reject, more chains cannot mend
-        rejection[0] = max(rejection[0] - last.zero_share, 0.0) / max(1.0 - last.zero_share, 1e-300)
-    mean = float(rejection.mean())
-    if mean <= 0.65 and rejection.max() <= 0.9:
+    # what the reference's zeros reject, more chains cannot mend
+    rejection = without_zeros(result.rejection, result.last.zero_share)
+    mean, most = float(rejection.mean()), float(rejection.max())
+    if mean <= 0.65 and most <= 0.9:
         return None
-    wanted = int(np.ceil(2 * max(result.global_barrier, len(rejection) / 2.0))) + 1
+    if len(rejection) > 2 and rejection[0] > 0.75 and np.delete(rejection, 0).mean() < 0.5:
+        return (
+            f"The reference is far from its neighbour: {rejection[0]:.0%} of their swaps are rejected, of the others "
+            f"{np.delete(rejection, 0).mean():.0%} (normal: all alike). If log_likelihood is hugely negative where it "
+            "should be impossible, return -inf there; else take more rounds or a narrower reference."
+        )
+    wanted = max(int(np.ceil(2 * result.global_barrier)) + 1, 2 * len(rejection))
     return (
-        f"Too few chains: neighbours reject {mean:.0%} of swaps on average and {rejection.max():.0%} at most "
-        f"(normal: 30 % to 60 %). The global barrier is at least {result.global_barrier:.1f}; "
-        f"take n_chains={max(wanted, 2 * len(rejection))} or more."
+        f"Too few chains: neighbours reject {mean:.0%} of swaps on average and {most:.0%} at most (normal: 30 % to "
+        f"60 %). The global barrier is at least {result.global_barrier:.1f}; take n_chains={wanted} or more."
     )
 
 
 def _restarts(result: "Result") -> str | None:
-    settings = result.settings
-    if result.restarts >= FEW_RESTARTS * settings.n_copies:
+    fewest = min(int(record.trips[0]) for record in result.records)
+    if fewest >= FEW_RESTARTS:
         return None
-    expected = result.predicted_round_trip_rate * settings.n_scans * settings.n_copies
     return (
-        f"Only {result.restarts} restarts: hardly anything travelled from the reference to the target, so modes may be "
-        f"missed (normal: at least {FEW_RESTARTS} in each copy; {expected:.0f} were possible). "
+        f"Only {fewest} restarts in a copy: hardly anything travelled from the reference to the target, so modes may "
+        f"be missed (normal: at least {FEW_RESTARTS} in each copy). "
         "Take more scans (n_rounds or n_scans), or more exploration."
     )
 
@@ -53,6 +56,6 @@ def _stuck(result: "Result") -> str | None:
         return None
     return (
         f"Exploration is slow: {measured:.4f} restarts a scan where the rejections would allow {predicted:.4f} "
-        "(normal: at least half of it). Take more exploration in each scan, such as explorer=sterna.Slice(passes=5), "
+        "(normal: more than a quarter of it). Take more exploration in each scan (a larger `passes` of the explorer), "
         "or more chains."
     )

@@ -28,7 +28,7 @@ def batches_of(indicator):
 
 @pytest.mark.parametrize(("dim", "n_chains"), [(2, 12), (20, 30)])
 def test_weights(dim, n_chains):
-    """Within 4 standard errors from 50 batches: a false alarm of 2e-4 each for weight and evidence."""
+    """Within 4 standard errors from 50 batches (of two copies): a false alarm of 2e-4 each for weight and evidence."""
     target = sterna.Target(two_modes, {"x": sterna.Uniform(-20, 20, shape=dim)})
     result = sterna.sample(target, n_chains=n_chains, n_rounds=12, n_copies=2, progress=False)
     means = batches_of(result.posterior["x"].values.sum(axis=-1) > 0)

@@ -135,6 +135,8 @@ def scan_matrix(parity, faults=None):
     explorer = load("explorers/slice.py", faults.get("slice", ()), **names)
     explorer.coordinate_reference = program_code.coordinate_reference
     explorer.coordinate_likelihood = program_code.coordinate_likelihood
+    explorer.reference_of = program_code.reference_of
+    explorer.first_coordinate = lambda updates, dimension, stream: 0
     swaps = load(
         "engine/communication.py", faults.get("communication", ()), swap_uniform=lambda key, pair: Symbol(forks)
     )

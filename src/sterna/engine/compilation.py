@@ -23,12 +23,11 @@ WORDS = types.CPointer(types.uint64)
 
 
 def _stamp_of_package() -> str:
-    """A fingerprint of all of sterna's sources (names, sizes, times), as one cached function contains others."""
+    """A fingerprint of all of sterna's sources, as one cached function contains others."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        status = path.stat()
-        digest.update(f"{path.relative_to(root)} {status.st_size} {status.st_mtime_ns};".encode())
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()
 
 

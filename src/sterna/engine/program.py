@@ -78,7 +78,7 @@ class NotANumber(Exception):  # noqa: N818 (never reaches a user: `sterna.sampli
 
 
 class ImpossibleDraw(Exception):  # noqa: N818
-    """The reference drew a state at which its own density is zero."""
+    """The reference drew a state outside of its space, or one at which its own density is zero."""
 
 
 @compiled
@@ -169,6 +169,10 @@ def draw_reference(program: Program, x: Numbers, stream: Stream, rng: Any) -> No
     """
     if program.draw_reference != 0:
         call_draw(program.draw_reference, (as_address(x), program.data, rng))
+        for i in range(program.dimension):
+            inside = program.lower[i] <= x[i] <= program.upper[i]
+            if not inside or (program.sort[i] != REAL and x[i] != math.floor(x[i])):
+                raise ImpossibleDraw
         return
     for i in range(program.dimension):
         value = draw_coordinate(program.kind[i], program.numbers, 4 * i, program.table, stream, rng)
@@ -199,6 +203,14 @@ def coordinate_reference(program: Program, x: Numbers, i: int, value: float) -> 
     if program.log_reference == 0:
         return coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, value)
     return log_reference(program, x)
+
+
+@inlined
+def reference_of(program: Program, x: Numbers, i: int, here: float, logs: Numbers) -> float:
+    """Value of `coordinate_reference` at the state itself, which logs hold for a joint reference."""
+    if program.log_reference == 0:
+        return coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, here)
+    return logs[LOG_REFERENCE]
 
 
 @inlined

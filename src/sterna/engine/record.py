@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from sterna.engine.compilation import compiled
 from sterna.engine.program import LOG_LIKELIHOOD
 
-MAX_BATCHES = 50
+# Batches give standard errors, so they must be longer than the draws remember; a run too short for two has no error.
+MAX_BATCHES = 25
+SHORTEST_BATCH = 8
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -44,7 +46,7 @@ class Record(NamedTuple):
 
 def new_record(n_scans: int, n_chains: int, dimension: int, n_kept_chains: int, thin: int) -> Record:
     """Allocate all that a round of `n_scans` will write."""
-    batches = min(MAX_BATCHES, n_scans)
+    batches = max(1, min(MAX_BATCHES, n_scans // SHORTEST_BATCH))
     edges = np.arange(batches + 1) * n_scans // batches
     draws = n_scans // thin if n_kept_chains else 0
     return Record(

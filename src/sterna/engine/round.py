@@ -89,11 +89,10 @@ def new_copy(n_chains: int, dimension: int) -> Copy:
 
 
 @compiled
-def find_start(block: Integers, seed: int, copy_number: int, copy: Copy, tries: int, stream: Stream, rng: Any) -> int:
-    """Draw every replica from the reference, again where the likelihood is zero; return how many have none."""
+def find_start(block: Integers, seed: int, copy_number: int, copy: Copy, tries: int, stream: Stream, rng: Any) -> None:
+    """Draw every replica from the reference, again where the likelihood is zero, up to a number of tries."""
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
-    missing = 0
     for replica in range(copy.chain_of.size):
         copy.at_work[0] = replica
         x, logs = row(copy.states, replica), row(copy.logs, replica)
@@ -104,18 +103,18 @@ def find_start(block: Integers, seed: int, copy_number: int, copy: Copy, tries: 
             check_draw(logs)
             if logs[LOG_LIKELIHOOD] > -math.inf:
                 break
-        if logs[LOG_LIKELIHOOD] == -math.inf:
-            missing += 1
-    return missing
 
 
 @compiled
-def draw_states(block: Integers, seed: int, states: NDArray[np.float64], stream: Stream, rng: Any) -> None:
+def draw_states(
+    block: Integers, seed: int, states: NDArray[np.float64], at_work: Integers, stream: Stream, rng: Any
+) -> None:
     """Fill rows with independent draws from the reference, from streams that no copy uses."""
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
     key = scan_key(seed, NO_COPY, 0, 0)
     for k in range(states.shape[0]):
+        at_work[0] = k
         start_stream(words, key, k)
         draw_reference(program, row(states, k), words, rng)
 

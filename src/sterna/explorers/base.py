@@ -1,12 +1,15 @@
 """What every explorer offers, and what tuning does for all of them."""
 
 import math
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.engine.compilation import inlined
 from sterna.engine.program import Program
+from sterna.engine.streams import Stream, uniform
 
 Numbers = NDArray[np.float64]
 
@@ -33,8 +36,8 @@ class Explorer(Protocol):
     def n_statistics(self, dimension: int) -> int:
         """How many sums a chain's row of statistics has."""
 
-    def start(self, program: Program, draws: Numbers) -> Numbers:
-        """Return the first round's parameters for every chain, given draws from the reference."""
+    def start(self, program: Program, draw: Callable[[int], Numbers]) -> Numbers:
+        """Return the first round's parameters for every chain; `draw(n)` gives n draws from the reference."""
 
     def tune(self, program: Program, parameters: Numbers, statistics: Numbers) -> Numbers:
         """Return the next round's parameters for the chains at which the statistics were taken."""
@@ -47,14 +50,12 @@ def carry_over(parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers
     """
     tuned = parameters.copy()
     tuned[0] = tuned[1]
-    moved = np.empty((len(new_schedule), tuned.shape[1]))
-    for column in range(tuned.shape[1]):
-        values = tuned[:, column]
-        if np.isfinite(values).all():
-            moved[:, column] = np.interp(new_schedule, old_schedule, values)
-        else:
-            moved[:, column] = values[0]
-    return moved
+    left = np.clip(np.searchsorted(old_schedule, new_schedule, side="right") - 1, 0, len(old_schedule) - 2)
+    share = (new_schedule - old_schedule[left]) / (old_schedule[left + 1] - old_schedule[left])
+    with np.errstate(invalid="ignore"):
+        moved = tuned[left] + share[:, None] * (tuned[left + 1] - tuned[left])
+    # an infinite parameter is the same for all chains
+    return np.where(np.isfinite(tuned[1]), moved, tuned[1])
 
 
 def updates_of(passes: float, dimension: int) -> int:
@@ -62,3 +63,11 @@ def updates_of(passes: float, dimension: int) -> int:
     if passes == 0:
         return 0
     return max(1, math.floor(passes * dimension))
+
+
+@inlined
+def first_coordinate(updates: int, dimension: int, stream: Stream) -> int:
+    """Return where a sweep begins: anywhere if it is not of whole passes, so that all coordinates have their share."""
+    if updates % dimension == 0:
+        return 0
+    return int(uniform(stream) * dimension)

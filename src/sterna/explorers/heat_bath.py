@@ -1,6 +1,7 @@
 """Single-site heat bath on lattices, with running energies: every site is drawn from its exact conditional law."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
-from sterna.explorers.base import updates_of
+from sterna.explorers.base import first_coordinate, updates_of
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -60,9 +61,7 @@ def explore_spins(
     for k in range(9):
         up[k] = 1.0 / (1.0 + math.exp(2.0 * (field - beta * coupling * (k - 4))))
     updates = int(parameters[UPDATES])
-    i = 0
-    if updates % program.dimension != 0:
-        i = int(uniform(stream) * program.dimension)
+    i = first_coordinate(updates, program.dimension, stream)
     last = int(x[i - 1]) if i > 0 else 0
     edges = spins = 0.0
     for _ in range(updates):
@@ -116,9 +115,7 @@ def explore_rotors(
     adjacent = as_pointer(data[0], types.int64)
     coupling = parameters[COUPLING]
     updates = int(parameters[UPDATES])
-    i = 0
-    if updates % program.dimension != 0:
-        i = int(uniform(stream) * program.dimension)
+    i = first_coordinate(updates, program.dimension, stream)
     change = 0.0
     for _ in range(updates):
         along = across = 0.0
@@ -144,7 +141,7 @@ def explore_rotors(
 
 
 @dataclass(frozen=True)
-class _HeatBath:
+class HeatBath:
     """What the two lattices share."""
 
     adjacent: Integers
@@ -156,6 +153,16 @@ class _HeatBath:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.passes) and self.passes >= 0):
             raise OptionError(f"passes={self.passes!r}: give how often a scan updates each site, a number from 0 up.")
+        # the kernel reads the lattice by its address
+        object.__setattr__(self, "adjacent", np.ascontiguousarray(self.adjacent, dtype=np.int64))
+
+    def same_lattice(self, other: object) -> bool:
+        """Whether another explorer is for the same model, with perhaps another number of passes."""
+        return (
+            isinstance(other, type(self))
+            and np.array_equal(self.adjacent, other.adjacent)
+            and (self.coupling, self.field) == (other.coupling, other.field)
+        )
 
     def data(self) -> tuple[Integers, ...]:
         """The lattice."""
@@ -165,13 +172,8 @@ class _HeatBath:
         """Room for the table of conditional probabilities."""
         return 9
 
-    def start(self, program: Program, draws: Numbers) -> Numbers:
+    def start(self, program: Program, draw: Callable[[int], Numbers]) -> Numbers:
         """Return the constants of the kernel."""
-        if len(self.adjacent) != program.dimension:
-            raise OptionError(
-                f"The explorer's lattice has {len(self.adjacent)} sites, the target {program.dimension} coordinates: "
-                "use the explorer that the model was made with."
-            )
         return np.array([updates_of(self.passes, program.dimension), self.coupling, self.field])
 
     def tune(self, program: Program, parameters: Numbers, statistics: Numbers) -> Numbers:
@@ -179,13 +181,13 @@ class _HeatBath:
         return parameters
 
 
-class SpinHeatBath(_HeatBath):
+class SpinHeatBath(HeatBath):
     """Heat bath for spins of -1 and +1 on a square lattice; the explorer of `ising` and `magnetic`."""
 
     kernel = staticmethod(explore_spins)
 
 
-class RotorHeatBath(_HeatBath):
+class RotorHeatBath(HeatBath):
     """Heat bath for angles on a square lattice; the explorer of `rotor`."""
 
     kernel = staticmethod(explore_rotors)

@@ -1,6 +1,7 @@
 """Coordinate slice sampling with doubling and shrinkage (Neal 2003, figures 4, 5 and 6)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +18,18 @@ from sterna.engine.program import (
     Program,
     coordinate_likelihood,
     coordinate_reference,
+    reference_of,
 )
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
-from sterna.explorers.base import updates_of
+from sterna.explorers.base import first_coordinate, updates_of
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_DOUBLINGS = 30
 MAX_SHRINKS = 500
+DRAWS_FOR_SPREAD = 100
 
 # Kinds of line along which a slice runs, each compiled on its own: integers, real numbers, and real numbers whose
 # reference is an independent normal distribution. The last is the most common and has neither bounds nor cases.
@@ -113,7 +116,7 @@ def slice_update(
         # A uniform place in the integer's cell makes the discrete law a continuous one.
         start = here - 0.5 + uniform(stream)
         lowest, highest = lowest - 0.5, highest + 0.5
-    reference_here = coordinate_reference(program, x, i, here)
+    reference_here = reference_of(program, x, i, here, logs)
     level = reference_here + beta * logs[LOG_LIKELIHOOD] - exponential(stream)
     doublings = 0
     at_left = at_right = -math.inf
@@ -161,7 +164,7 @@ def heat_bath_update(program: Program, x: Numbers, i: int, beta: float, logs: Nu
     """Draw a binary coordinate from its exact conditional distribution: one evaluation."""
     here = x[i]
     other = program.lower[i] + program.upper[i] - here
-    reference_here = coordinate_reference(program, x, i, here)
+    reference_here = reference_of(program, x, i, here, logs)
     density, reference, likelihood = density_at(program, x, i, here, other, beta, logs, INTEGERS)
     gap = reference_here + beta * logs[LOG_LIKELIHOOD] - density
     if uniform(stream) * (1.0 + math.exp(gap)) < 1.0:
@@ -176,16 +179,11 @@ def heat_bath_update(program: Program, x: Numbers, i: int, beta: float, logs: Nu
 def sweep(
     program: Any, x: Numbers, logs: Numbers, beta: float, parameters: Numbers, statistics: Numbers, stream: Stream
 ) -> None:
-    """Update coordinates in turn: `parameters` are one width each, and the number of updates.
-
-    A number that is no multiple of the dimension starts at a random coordinate, so that all have their share.
-    """
+    """Update coordinates in turn: `parameters` are one width each, and the number of updates."""
     dimension = program.dimension
     updates = int(parameters[dimension])
     independent = program.log_reference == 0
-    i = 0
-    if updates % dimension != 0:
-        i = int(uniform(stream) * dimension)
+    i = first_coordinate(updates, dimension, stream)
     for _ in range(updates):
         if program.sort[i] == BINARY:
             heat_bath_update(program, x, i, beta, logs, stream)
@@ -258,8 +256,9 @@ class Slice:
         """Distance moved and number of updates, by coordinate."""
         return 2 * dimension
 
-    def start(self, program: Program, draws: Numbers) -> Numbers:
+    def start(self, program: Program, draw: Callable[[int], Numbers]) -> Numbers:
         """Return the widths of the first round, for every chain: the spread of draws from the reference."""
+        draws = draw(DRAWS_FOR_SPREAD)
         spread = 2.0 * np.median(np.abs(draws - np.median(draws, axis=0)), axis=0)
         widths = np.where(spread > 0, spread, 1.0)
         widths = np.where(program.sort == INTEGER, np.maximum(widths, 2.0), widths)

@@ -9,7 +9,7 @@ from sterna.engine.callback import HEAD
 from sterna.engine.compilation import as_pointer, compiled
 from sterna.engine.program import with_likelihood
 from sterna.errors import OptionError
-from sterna.explorers.slice import sweep
+from sterna.explorers.slice import Slice, sweep
 from sterna.target import Target
 
 
@@ -31,7 +31,7 @@ def normal(dim: int = 5, precision: float = 5.0) -> Target:
         log_likelihood,
         {"x": Normal(0.0, 1.0, shape=dim)},
         {"half": 0.5 * (precision - 1.0)},
-        kernels={"slice": explore},
+        kernels={Slice.kernel: explore},
         name="normal",
     )
 

@@ -39,11 +39,24 @@ class Barrier:
 def communication_barrier(schedule: Numbers, rejection: Numbers, zero_share: float = 0.0) -> Barrier:
     """Interpolate the running sum of rejections.
 
-    A draw of the reference with likelihood zero is never swapped, however close the next beta is to 0. The first
-    rejection is split into that share and what is rejected of the others; only the latter shapes the schedule.
+    A draw of the reference with likelihood zero is never swapped, however close the next beta is to 0. Only what is
+    rejected of the others shapes the schedule.
+    """
+    steps = without_zeros(rejection, zero_share)
+    jump = zero_share if zero_share < 1 else 0.0
+    cumulative = np.concatenate([[0.0], np.cumsum(steps)])
+    return Barrier(monotone_cubic(np.asarray(schedule), cumulative), jump)
+
+
+def without_zeros(rejection: Numbers, zero_share: float) -> Numbers:
+    """Return rejections in which the first is that of the reference's draws of positive likelihood alone.
+
+    Where a short round saw none of those, nothing is known of the first interval but that every swap was rejected, and
+    there is no telling the jump at 0 from what follows.
     """
     steps = np.array(rejection, dtype=np.float64)
-    if zero_share > 0:
-        steps[0] = max(steps[0] - zero_share, 0.0) / max(1.0 - zero_share, 1e-300)
-    cumulative = np.concatenate([[0.0], np.cumsum(steps)])
-    return Barrier(monotone_cubic(np.asarray(schedule), cumulative), zero_share)
+    if zero_share >= 1:
+        steps[0] = 1.0
+    elif zero_share > 0:
+        steps[0] = max(steps[0] - zero_share, 0.0) / (1.0 - zero_share)
+    return steps

@@ -19,6 +19,9 @@ class Estimate:
     value: float
     error: float
 
+    def __float__(self) -> float:
+        return self.value
+
     def __str__(self) -> str:
         return f"{self.value:.4f} ± {self.error:.4f}"
 

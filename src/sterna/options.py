@@ -1,0 +1,125 @@
+"""The options of a call: what a user gave, checked and filled in."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sterna.engine.communication import DEO, SEO
+from sterna.errors import OptionError, TargetError
+from sterna.explorers.base import Explorer
+from sterna.explorers.heat_bath import HeatBath
+from sterna.explorers.slice import Slice
+from sterna.target import Target
+
+SCHEMES = {"deo": DEO, "seo": SEO}
+EXPLORERS: dict[str, Callable[[], Explorer]] = {"slice": Slice}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user chose, checked."""
+
+    n_chains: int
+    n_rounds: int
+    n_scans: int
+    n_copies: int
+    scheme: str
+    keep: str
+    thin: int
+    seed: int
+    workers: int
+
+
+def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Target:
+    """Read what a user gave as the target."""
+    if isinstance(target, Target):
+        if reference is not None or data is not None:
+            raise OptionError("A sterna.Target has its reference and data already: leave out reference= and data=.")
+        return target
+    if not callable(target):
+        raise TargetError(
+            f"sample({target!r}): give a log-likelihood function with reference=..., a sterna.Target, "
+            "or a built-in model such as sterna.models.ising()."
+        )
+    if reference is None:
+        raise TargetError(
+            "A log-likelihood needs a reference to temper from, usually the prior: "
+            'reference={"mu": sterna.Normal(0, 10), ...}.'
+        )
+    return Target(target, reference, data)
+
+
+def as_explorer(explorer: Explorer | str | None, target: Target) -> Explorer:
+    """Read what a user gave as the explorer."""
+    if explorer is None:
+        return target.explorer or Slice()
+    if isinstance(explorer, str):
+        own = target.explorer
+        if own is not None and own.name == explorer:
+            return own
+        if explorer not in EXPLORERS:
+            names = sorted({*EXPLORERS, *([own.name] if own else [])})
+            raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
+        return EXPLORERS[explorer]()
+    if isinstance(explorer, type) or not hasattr(explorer, "kernel"):
+        raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
+    if isinstance(explorer, HeatBath) and not explorer.same_lattice(target.explorer):
+        raise OptionError(
+            f"explorer={type(explorer).__name__}(...) was made for another model: use that of the target, "
+            "dataclasses.replace(target.explorer, passes=3)."
+        )
+    return explorer
+
+
+def make_settings(
+    n_chains: Any,
+    n_rounds: Any,
+    n_scans: Any,
+    n_copies: Any,
+    scheme: str,
+    keep: str,
+    thin: Any,
+    seed: Any,
+    workers: Any,
+) -> Settings:
+    """Check every option, and fill in those left open."""
+    if n_chains == "auto":
+        raise OptionError(
+            'n_chains="auto" is not available yet: give a number. About twice the global barrier is best; '
+            "run once with the default 20 and read result.global_barrier."
+        )
+    if n_copies == "auto":
+        raise OptionError('n_copies="auto" is not available yet: give a number, such as the number of cores.')
+    chains = _whole("n_chains", n_chains, 2, "chains need two ends, the reference and the target", 32767)
+    rounds = _whole("n_rounds", n_rounds, 0, "round r has 2**r scans", 40)
+    default = max(2 ** (rounds + 1) - 2, 1)
+    scans = _whole("n_scans", default if n_scans is None else n_scans, 1, "sampling takes at least one scan")
+    if n_scans is None and rounds == 0:
+        raise OptionError("n_rounds=0 leaves nothing from which n_scans could follow: give n_scans.")
+    copies = _whole("n_copies", n_copies, 1, "give the number of independent copies")
+    if not isinstance(scheme, str) or scheme not in SCHEMES:
+        raise OptionError(f'scheme={scheme!r} is not known: "deo" (non-reversible) or "seo" (reversible).')
+    if keep not in ("target", "all"):
+        raise OptionError(
+            f'keep={keep!r} is not known: "target" keeps the target chain\'s draws, "all" every chain\'s.'
+        )
+    step = _whole("thin", thin, 1, "every thin-th scan is kept")
+    if step > scans:
+        raise OptionError(f"thin={step} is more than the {scans} sampling scans: no draw would be kept.")
+    key = _whole("seed", seed, 0, "give an integer from 0 up", 2**63 - 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = _whole("workers", min(cores, copies) if workers is None else workers, 1, "give a number of threads")
+    return Settings(chains, rounds, scans, copies, scheme, keep, step, key, threads)
+
+
+def _whole(name: str, value: Any, least: int, why: str, most: int | None = None) -> int:
+    """Check that an option is a whole number in its range."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise OptionError(f"{name}={value!r} is not a whole number: {why}.")
+    if value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise OptionError(f"{name}={value} must be {bounds}: {why}.")
+    return int(value)
