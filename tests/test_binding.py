@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 from scipy import special
+from ways import WAYS, AsPython
 
 import sterna
 from sterna import binding
@@ -17,23 +18,6 @@ from sterna.space import join_stick, space_of
 SPACE = space_of({"mu": sterna.Normal(), "k": sterna.Poisson(2.0), "m": sterna.Normal(shape=(2, 3))})
 DATA = {"y": np.arange(3.0), "n": 4}
 STATE = np.array([0.5, 3.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-
-
-class AsPython:
-    """A function that Numba does not see as one, so that it runs as Python."""
-
-    def __init__(self, function):
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *arguments, **keywords):
-        return self.__wrapped__(*arguments, **keywords)
-
-
-def compiled(function):
-    return function
-
-
-WAYS = pytest.mark.parametrize("way", [compiled, AsPython], ids=["compiled", "Python"])
 
 
 def scalar_target(function, data=None):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from ways import WAYS, AsPython, compiled
 
 import sterna
 from sterna.engine.round import draw_states
@@ -15,23 +16,6 @@ from sterna.reference import Reference, coordinate_tables, space_and_distributio
 
 DRAWS = 20_000
 FALSE_ALARM = 1e-6
-
-
-class AsPython:
-    """A function that Numba does not see as one, so that it runs as Python."""
-
-    def __init__(self, function):
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *arguments, **keywords):
-        return self.__wrapped__(*arguments, **keywords)
-
-
-def compiled(function):
-    return function
-
-
-WAYS = pytest.mark.parametrize("way", [compiled, AsPython], ids=["compiled", "Python"])
 
 
 def zero():

@@ -1,31 +1,15 @@
 """What a user reads when a call of `sterna.sample` cannot work: the option or the point, its value, and what to do."""
 
 import dataclasses
-import functools
 import math
 import re
 
 import numpy as np
 import pytest
+from ways import WAYS, AsPython
 
 import sterna
 
-
-class AsPython:
-    """A function that Numba does not see as one, so that it runs as Python."""
-
-    def __init__(self, function):
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *arguments, **keywords):
-        return self.__wrapped__(*arguments, **keywords)
-
-
-def compiled(function):
-    return function
-
-
-WAYS = pytest.mark.parametrize("way", [compiled, AsPython], ids=["compiled", "Python"])
 REFERENCE = {"mu": sterna.Normal(), "k": sterna.Poisson(3.0, shape=2)}
 # One copy runs in the calling thread, two run in threads of their own.
 COPIES = pytest.mark.parametrize("n_copies", [1, 2])

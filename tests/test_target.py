@@ -1,32 +1,15 @@
 """Targets: what a likelihood receives, that compiled and Python targets are one, and what is said of errors."""
 
-import functools
 import gc
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
+from ways import WAYS, AsPython, compiled
 
 import sterna
 from sterna.engine import callback
-
-
-class AsPython:
-    """A function that Numba does not see as one, so that it runs as Python."""
-
-    def __init__(self, function):
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *arguments, **keywords):
-        return self.__wrapped__(*arguments, **keywords)
-
-
-def compiled(function):
-    return function
-
-
-WAYS = pytest.mark.parametrize("way", [compiled, AsPython], ids=["compiled", "Python"])
 
 
 def zero():

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import inspect
+import itertools
 import json
 import math
 import sys
@@ -228,8 +229,7 @@ def show(result: "Result", most_rows: int = 20) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("variable", "mean", "± error", "sd", "ess", "r-hat"):
         table.add_column(heading, justify="left" if heading == "variable" else "right")
-    rows = list(result.summary.items())
-    for name, row in rows[:most_rows]:
+    for name, row in itertools.islice(result.summary_rows(), most_rows):
         table.add_row(
             name,
             f"{row['mean']:.4g}",
@@ -239,8 +239,9 @@ def show(result: "Result", most_rows: int = 20) -> None:
             f"{row['r_hat']:.3f}",
         )
     console.print(table)
-    if len(rows) > most_rows:
-        console.print(f"... and {len(rows) - most_rows} more")
+    others = sum(variable.natural_size for variable in result.target.space.variables) - most_rows
+    if others > 0:
+        console.print(f"... and {others} more")
     console.print()
     for name, text in facts(result):
         console.print(f"[bold]{name:<16}[/bold] {text}", soft_wrap=True)

@@ -1,6 +1,7 @@
 """What a run gives back: samples, evidence, barrier, schedule, round trips, and whether to believe it."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -208,21 +209,15 @@ class Result:
     @cached_property
     def summary(self) -> dict[str, dict[str, float]]:
         """Mean, its standard error, standard deviation, bulk sample size and R-hat of every scalar of the posterior."""
-        table = {}
-        for name, values in self.target.space.values(self._states).items():
-            shape = values.shape[2:]
-            for index in np.ndindex(*shape):
-                draws = values[(slice(None), slice(None), *index)].astype(np.float64)
-                label = name + (f"[{','.join(map(str, index))}]" if shape else "")
-                deviation = float(draws.std(ddof=1)) if draws.size > 1 else float("nan")
-                table[label] = {
-                    "mean": float(draws.mean()),
-                    "mcse": mcse_mean(draws),
-                    "sd": deviation,
-                    "ess_bulk": ess_bulk(draws),
-                    "r_hat": r_hat(draws),
-                }
-        return table
+        return dict(self.summary_rows())
+
+    def summary_rows(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """Rows of the summary one by one, for a posterior of which only a few are wanted."""
+        for variable in self.target.space.variables:
+            values = variable.value(self._states)
+            for index in np.ndindex(*variable.shape):
+                label = variable.name + (f"[{','.join(map(str, index))}]" if variable.shape else "")
+                yield label, _summary_of(values[(slice(None), slice(None), *index)].astype(np.float64))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result without its draws as plain numbers and lists, for JSON."""
@@ -260,3 +255,14 @@ class Result:
             f"barrier {self.global_barrier:.2f}, log evidence {self.log_evidence}, restarts {self.restarts}, "
             f"{'no warnings' if not self.warnings else 'see warnings'}>"
         )
+
+
+def _summary_of(draws: Numbers) -> dict[str, float]:
+    """Summary of one scalar's draws: (copies, draws)."""
+    return {
+        "mean": float(draws.mean()),
+        "mcse": mcse_mean(draws),
+        "sd": float(draws.std(ddof=1)) if draws.size > 1 else math.nan,
+        "ess_bulk": ess_bulk(draws),
+        "r_hat": r_hat(draws),
+    }
