@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint laws bench clean
+.PHONY: demo test lint laws figures bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
@@ -20,6 +20,9 @@ lint: $(VENV)/.developing
 
 laws: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/laws -m laws
+
+figures: $(VENV)/.developing
+	$(BIN)/python bench/figures.py
 
 bench: $(VENV)/.developing
 	$(BIN)/python bench/speed.py

@@ -7,6 +7,13 @@ import numpy as np
 import pytest
 
 import sterna
+from sterna.engine.communication import DEO
+from sterna.engine.compilation import address_of
+from sterna.engine.program import EXPLORE
+from sterna.engine.record import new_record
+from sterna.engine.round import Plan, new_copy, run_scans
+from sterna.engine.streams import new_generator
+from sterna.explorers.slice import explore
 
 
 def certain(z):
@@ -40,25 +47,45 @@ def closed_form_counts(last, scans):
     return max(0, (scans - last + 1) // 2), max(0, (scans - 2 * last) // 2)
 
 
+def counts_after_every_scan(last, n_scans):
+    """The engine's own counts after each scan, and the index process."""
+    target = sterna.Target(certain, {"z": sterna.Normal()})
+    copy, record = new_copy(last + 1, 1), new_record(n_scans, last + 1, 1, 0, 1)
+    plan = Plan(
+        block=target.block, explore=address_of(explore, EXPLORE), explorer_data=np.zeros(1, dtype=np.int64), scheme=DEO,
+        schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile([1.0, 1.0], (last + 1, 1)), seed=1, round_number=1,
+        n_scans=n_scans, thin=1,
+    )  # fmt: skip
+    statistics, stream = np.zeros((last + 1, 2)), new_generator()
+    counts = []
+    for scan in range(1, n_scans + 1):
+        run_scans(plan, 0, copy, statistics, record, scan, scan, *stream)
+        counts.append(tuple(record.trips))
+    return counts, record.positions
+
+
 @pytest.mark.parametrize("last", range(1, 21))
 def test_counts_when_every_swap_is_accepted(last):
-    target = sterna.Target(certain, {"z": sterna.Normal()})
+    """Engine, brute force and closed form agree exactly for every number of scans up to 200."""
     n_scans = 200
-    result = sterna.sample(target, n_chains=last + 1, n_rounds=0, n_scans=n_scans, progress=False)
-    assert result.rejection.max() == 0
-    positions = np.concatenate([np.arange(last + 1)[None], result.index_process[0]])
+    counts, positions = counts_after_every_scan(last, n_scans)
+    path = np.concatenate([np.arange(last + 1)[None], positions])
     for scans in range(1, n_scans + 1):
-        counts = brute_force_counts(positions[: scans + 1], last)
-        assert counts == closed_form_counts(last, scans)
-    assert (result.restarts, result.round_trips) == counts
+        assert counts[scans - 1] == brute_force_counts(path[: scans + 1], last) == closed_form_counts(last, scans)
 
 
-@pytest.mark.parametrize("scans", range(1, 201, 7))
-def test_counts_of_runs_that_end_anywhere(scans):
+def test_a_miscount_would_show():
+    """The planted fault: counting from the second scan on, as if the first were even."""
+    counts, _ = counts_after_every_scan(4, 50)
+    assert counts != [closed_form_counts(4, scans + 1) for scans in range(1, 51)]
+
+
+def test_counts_of_a_whole_run():
     target = sterna.Target(certain, {"z": sterna.Normal()})
     for last in (1, 2, 5, 20):
-        result = sterna.sample(target, n_chains=last + 1, n_rounds=0, n_scans=scans, progress=False)
-        assert (result.restarts, result.round_trips) == closed_form_counts(last, scans)
+        result = sterna.sample(target, n_chains=last + 1, n_rounds=0, n_scans=123, progress=False)
+        assert result.rejection.max() == 0
+        assert (result.restarts, result.round_trips) == closed_form_counts(last, 123)
 
 
 def test_counts_with_rejections_match_brute_force():
