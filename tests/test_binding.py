@@ -679,3 +679,18 @@ def test_the_flat_vector_is_noted_and_a_slip_is_not_taken_for_it():
     assert "theta is no variable" in sterna.Target(by_vector, reference).notes[0]
     with pytest.raises(sterna.TargetError, match="'sigm', which is neither"):
         sterna.Target(slip, reference)
+
+
+def ping(x):
+    return -x if x > 0.0 else pong(x)
+
+
+def pong(x):
+    return ping(-x)
+
+
+def test_functions_that_call_each_other_still_run():
+    """Numba cannot infer mutual recursion without signatures, so they run as Python, with the reason."""
+    target = sterna.Target(ping, {"x": sterna.Normal()})
+    assert target.log_densities(x=-2.0)[1] == -2.0
+    assert target.compiled or "runs as Python" in target.notes[0]

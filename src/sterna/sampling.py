@@ -76,7 +76,7 @@ def sample(
     seed
         The same seed gives the same bits, whatever the number of workers.
     workers
-        Threads; by default one for each copy, up to the number of cores.
+        Threads, each of which runs copies; by default one for each copy, up to the number of cores.
     progress
         Whether to show progress on standard error.
 

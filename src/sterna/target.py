@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna import binding
-from sterna.binding import CannotCompile, as_number
+from sterna.binding import as_number
 from sterna.engine import callback
 from sterna.engine.compilation import address_of
 from sterna.engine.program import BINARY, CHANGE, DRAW, LOG_DENSITY, REAL, NotANumber, Program, evaluate
@@ -18,6 +18,7 @@ from sterna.errors import EvaluationError, TargetError
 from sterna.explorers.base import Explorer
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
 from sterna.space import Space
+from sterna.user_function import CannotCompile, compile_user_function
 
 
 class Target:
@@ -197,7 +198,7 @@ class Target:
         sticks = self._sticks()
 
         def build() -> Any:
-            user = binding.compile_user_function(function)
+            user = compile_user_function(function)
             lines, names, needed = binding.source_of(arguments, self.space, self._data)
             terms = [f"float64(function({', '.join(names)}))"]
             if reference:
@@ -220,7 +221,7 @@ class Target:
         take = binding.python_arguments(arguments, self.space, self._data)
 
         def build() -> Any:
-            user = binding.compile_user_function(function)
+            user = compile_user_function(function)
             lines, names, needed = binding.source_of(arguments, self.space, self._data)
             body = [f"    return float64(function({', '.join(['frozen(x)', 'coordinate', 'new', *names])}))"]
             header = "def entry(state, coordinate, new, data):"
@@ -249,7 +250,7 @@ class Target:
         _check_draw(space, example)
 
         def build() -> Any:
-            user = binding.compile_user_function(function)
+            user = compile_user_function(function)
             lines, names, needed = binding.source_of(arguments, self.space, self._data)
             body = [f"    values = function({', '.join(['generator', *names])})"]
             body += [f"    {line}" for line in self._draw_lines(by_variable, not by_variable and np.ndim(example) == 0)]

@@ -40,28 +40,33 @@ def compiled(function: Function) -> Function:
     Such a function counts no references to arrays, which would cost it more than its arithmetic. So it must not
     make an array or a string; one that must is `compiled_with_memory`.
     """
-    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=False)(function))
+    return _compile(function, nogil=True, _nrt=False, forceinline=False)
 
 
 def inlined(function: Function) -> Function:
     """Compile like `compiled`, but always as part of the caller, so that what it passes as a constant is one."""
-    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function))
+    return _compile(function, nogil=True, _nrt=False, forceinline=True)
 
 
 def compiled_with_memory(function: Function) -> Function:
     """Compile like `compiled` a function that makes arrays."""
-    # options are said aloud, as a function compiled on behalf of another inherits what it does not say
-    return _kept(njit(cache=True, nogil=True, error_model="numpy", _nrt=True, forceinline=False)(function))
+    return _compile(function, nogil=True, _nrt=True, forceinline=False)
 
 
 def compiled_callback(function: Function) -> Function:
     """Compile like `compiled_with_memory` a function that goes back to Python, for which it takes the lock itself."""
-    return _kept(njit(cache=True, error_model="numpy", _nrt=True, forceinline=False)(function))
+    return _compile(function, nogil=False, _nrt=True, forceinline=False)
 
 
-def _kept(dispatcher: Any) -> Any:
+def _compile(function: Any, **options: bool) -> Any:
+    """Compile with all options said aloud, as a function compiled on behalf of another inherits those left out."""
+    try:
+        dispatcher = njit(cache=True, error_model="numpy", **options)(function)
+    except RuntimeError:
+        # there is no place on this machine where compiled code may be kept
+        return njit(error_model="numpy", **options)(function)
     # Numba watches only the file of the function itself and would miss a change in what it inlines.
-    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    index = getattr(dispatcher._cache, "_cache_file", None)
     if index is not None:
         index._source_stamp = _STAMP
     return dispatcher
