@@ -121,7 +121,9 @@ class _Run:
         self.target, self.explorer, self.settings = target, explorer, settings
         self.schedule, self.display, self.began = schedule, display, began
         self.explore = address_of(target.kernels.get(explorer.kernel, explorer.kernel), EXPLORE)
-        self.explorer_data = np.array([array.ctypes.data for array in explorer.data()] or [0], dtype=np.int64)
+        # the arrays must live as long as their addresses are in use
+        self.explorer_arrays = explorer.data()
+        self.explorer_data = np.array([array.ctypes.data for array in self.explorer_arrays] or [0], dtype=np.int64)
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]
         self.stop = threading.Event()
