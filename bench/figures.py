@@ -8,8 +8,33 @@ import numpy as np
 
 import sterna
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "tools"))
-import exact
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path[:0] = [str(TESTS / "tools"), str(TESTS / "laws")]
+import exact  # noqa: E402
+import test_swaps  # noqa: E402
+from targets import corner, two_modes  # noqa: E402
+
+
+def swaps() -> None:
+    """How far the kernels are from keeping the law and from detailed balance, as they stand and with planted faults."""
+    for schedule in test_swaps.SCHEDULES:
+        law = test_swaps.joint_law(schedule)
+        even, odd = (test_swaps.swap_matrix(schedule, parity) for parity in (0, 1))
+        kept = max(test_swaps.invariance_gap(law, matrix) for matrix in (even, odd))
+        mixed, successive = (test_swaps.balance_gap(law, matrix) for matrix in ((even + odd) / 2, even @ odd))
+        print(f"swaps of {len(schedule)} chains: law {kept:.0e}, balance (even + odd)/2 {mixed:.0e}, ", end="")
+        print(f"even then odd {successive:.3f}")
+    scans = [test_swaps.invariance_gap(test_swaps.scan_law(), test_swaps.scan_matrix(parity)) for parity in (0, 1)]
+    print(f"full scans: law {scans[0]:.0e} and {scans[1]:.0e}")
+    schedule = test_swaps.SCHEDULES[0]
+    for name, fault in test_swaps.LAW_CHANGING_FAULTS.items():
+        faulty = (test_swaps.swap_matrix(schedule, parity, [fault]) for parity in (0, 1))
+        gap = max(test_swaps.invariance_gap(test_swaps.joint_law(schedule), matrix) for matrix in faulty)
+        print(f"fault, {name}: law {gap:.1e}")
+    for name, faults in test_swaps.SCAN_FAULTS.items():
+        gap = test_swaps.invariance_gap(test_swaps.scan_law(), test_swaps.scan_matrix(0, faults))
+        print(f"fault, {name}: law {gap:.1e}")
+    print()
 
 
 def closed_forms() -> None:
@@ -79,16 +104,6 @@ def round_trips() -> None:
             print(f"{scheme:<8}{n_chains:>7}{rates.mean():>11.5f}{error:>10.5f}{predicted:>10.5f}{score:>+7.2f}")
 
 
-def two_modes(x):  # type: ignore[no-untyped-def]
-    """Weights 0.9 and 0.1, 20 standard deviations apart."""
-    side = 10.0 / math.sqrt(x.size)
-    left = right = 0.0
-    for value in x:
-        left += (value + side) ** 2
-        right += (value - side) ** 2
-    return np.logaddexp(math.log(0.9) - 0.5 * left, math.log(0.1) - 0.5 * right)
-
-
 def modes() -> None:
     """Weight of the smaller mode, 0.1, in 2 and 20 dimensions."""
     print(f"\n{'dimensions':<12}{'weight':>9}{'error':>9}{'exact':>7}{'restarts':>10}")
@@ -99,13 +114,6 @@ def modes() -> None:
         means = right[:, : right.shape[1] // 25 * 25].reshape(50, -1).mean(axis=1)
         error = means.std(ddof=1) / math.sqrt(50)
         print(f"{dim:<12}{means.mean():>9.4f}{error:>9.4f}{0.1:>7}{result.restarts:>10}")
-
-
-def corner(x):  # type: ignore[no-untyped-def]
-    """Zero on nine tenths of the reference."""
-    if x > 0.1:
-        return -np.inf
-    return -0.5 * ((x - 0.05) / 0.001) ** 2
 
 
 def zeros() -> None:
@@ -119,6 +127,7 @@ def zeros() -> None:
 
 
 if __name__ == "__main__":
+    swaps()
     closed_forms()
     round_trips()
     modes()

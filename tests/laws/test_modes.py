@@ -4,20 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from targets import two_modes
 
 import sterna
 
 BATCHES = 25
-
-
-def two_modes(x):
-    # weights 0.9 and 0.1 on the diagonal, at distance 10 from the origin on either side
-    side = 10.0 / math.sqrt(x.size)
-    left = right = 0.0
-    for value in x:
-        left += (value + side) ** 2
-        right += (value - side) ** 2
-    return np.logaddexp(math.log(0.9) - 0.5 * left, math.log(0.1) - 0.5 * right)
 
 
 def batches_of(indicator):

@@ -5,15 +5,10 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from targets import corner
 
 import sterna
 from sterna.tuning.barrier import communication_barrier
-
-
-def corner(x):
-    if x > 0.1:
-        return -np.inf
-    return -0.5 * ((x - 0.05) / 0.001) ** 2
 
 
 def run(**options):
