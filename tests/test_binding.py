@@ -594,11 +594,12 @@ def test_captured_tuples_of_arrays_are_noticed():
     """Numba freezes them, and their text leaves most elements out."""
     scope = {}
     values = []
+    # one and the same function, or nothing would be kept from one value to the next
+    exec("def likelihood(x):\n    return -captured[0][500] * x", scope)
     for value in (1.0, 2.0, 3.0):
         array = np.ones(2000)
         array[500] = value
         scope["captured"] = (array,)
-        exec("def likelihood(x):\n    return -captured[0][500] * x", scope)
         values.append(sterna.Target(scope["likelihood"], {"x": sterna.Normal()}).log_densities(x=1.0)[1])
     assert values == [-1.0, -2.0, -3.0]
 

@@ -85,7 +85,7 @@ def test_too_few_restarts_are_named():
 
 
 def test_slow_exploration_is_named():
-    """Without exploration only the reference chain moves, and the measured rate falls far below the predicted one."""
+    """With one update a scan the measured rate falls far below what the rejections would allow."""
     frozen = sterna.sample(
         sterna.models.normal(dim=20, precision=20),
         n_chains=15,
@@ -94,5 +94,5 @@ def test_slow_exploration_is_named():
         progress=False,
     )
     good = sterna.sample(sterna.models.normal(dim=20, precision=20), n_chains=15, n_rounds=11, progress=False)
-    assert frozen.round_trip_rate < good.round_trip_rate
+    assert any("Exploration is slow" in text for text in frozen.warnings)
     assert not good.warnings

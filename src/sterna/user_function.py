@@ -61,7 +61,7 @@ def _helpers(function: Any, within: tuple[Any, ...]) -> dict[str, Any]:
         for name, value in _captured_values(function).items()
         if inspect.isfunction(value)
         and not any(value is outer for outer in within)
-        and value.__module__.partition(".")[0] not in ("numpy", "scipy", "numba")
+        and (value.__module__ or "").partition(".")[0] not in ("numpy", "scipy", "numba")
     }
 
 

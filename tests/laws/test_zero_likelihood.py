@@ -9,6 +9,7 @@ from targets import corner
 
 import sterna
 from sterna.tuning.barrier import communication_barrier
+from sterna.tuning.schedule import update_schedule
 
 
 def run(**options):
@@ -59,7 +60,10 @@ def test_left_in_the_jump_would_pull_the_schedule_to_zero(monkeypatch):
 
 
 def rare(x):
-    return 0.0 if x < 0.0005 else -np.inf
+    if x > 0.0005:
+        return -np.inf
+    # not flat: without other rejections a blind round would leave the schedule alone anyhow
+    return -0.5 * ((x - 0.00025) / 1e-5) ** 2
 
 
 def test_rounds_that_saw_only_zeros_do_not_mislead():
@@ -67,9 +71,17 @@ def test_rounds_that_saw_only_zeros_do_not_mislead():
 
     Taken as an interval without barrier they would drive beta_1 towards 1. Evidence within 4 standard errors.
     """
-    result = sterna.sample(rare, {"x": sterna.Uniform(0, 1)}, n_chains=6, n_rounds=13, n_copies=2, progress=False)
-    assert max(r.schedule[1] for r in result.rounds) < 0.3
-    assert abs(result.log_evidence.value - math.log(0.0005)) <= 4 * result.log_evidence.error
+    result = sterna.sample(rare, {"x": sterna.Uniform(0, 1)}, n_chains=10, n_rounds=12, progress=False)
+    blind = [r for r in result.rounds if r.zero_share == 1]
+    assert len(blind) >= 3
+    assert max(r.schedule[1] for r in result.rounds) <= 1 / 9 + 1e-9
+    assert abs(result.log_evidence.value - math.log(1e-5 * math.sqrt(2 * math.pi))) <= 4 * result.log_evidence.error
+
+
+def test_a_blind_round_does_not_move_the_second_beta_up():
+    schedule = np.linspace(0.0, 1.0, 5)
+    barrier = communication_barrier(schedule, np.array([1.0, 0.1, 0.1, 0.1]), zero_share=1.0)
+    assert update_schedule(barrier, 5)[1] < schedule[1]
 
 
 def test_hugely_negative_instead_of_zero_is_named():
