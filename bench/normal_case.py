@@ -46,6 +46,9 @@ def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scan
         scheme=DEO,
         schedule=schedule,
         parameters=np.ascontiguousarray(parameters),
+        # what is known of the normal model; exploration alone does not ask
+        pivot=np.diff(-0.5 * target.dimension * np.log1p(4.0 * schedule)),
+        centre=-2.0 * target.dimension / (1.0 + 4.0 * schedule),
         seed=SEED,
         round_number=NUMBER,
         n_scans=n_scans,
@@ -122,7 +125,7 @@ def race_scans(case: Case, n_scans: int, limit: float) -> Row:
     library = native.build("normal", DIMENSION=case.dimension)
     plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
     sides = [_Side(case, n_scans) for _ in range(2)]
-    c_round, kept_alive = _c_round(case, sides[0], n_scans)
+    c_round, kept_alive = _c_round(case, plan, sides[0], n_scans)
     stream, generator = new_generator()
     assert kept_alive
 
@@ -162,11 +165,12 @@ class _Side:
             array[...] = start
 
 
-def _c_round(case: Case, side: _Side, n_scans: int) -> tuple[native.Round, Any]:
+def _c_round(case: Case, plan: Plan, side: _Side, n_scans: int) -> tuple[native.Round, Any]:
     """The C program's round, and the arrays that it points to."""
     arrays = {
         **side.copy._asdict(), **side.record._asdict(), **native.ziggurat(),
-        "schedule": case.schedule, "widths": case.widths, "statistics": side.statistics,
+        "schedule": case.schedule, "widths": case.widths, "pivot": plan.pivot, "centre": plan.centre,
+        "statistics": side.statistics,
     }  # fmt: skip
     numbers = {
         "chains": case.chains, "n_scans": n_scans, "batches": side.record.scans.size,

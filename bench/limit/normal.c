@@ -220,11 +220,11 @@ static inline double standard_normal(const struct ziggurat *table, struct stream
 struct round {
     int64_t chains, n_scans, batches;
     uint64_t seed, copy, number;
-    const double *schedule, *widths;
+    const double *schedule, *widths, *pivot, *centre;
     double *states, *logs;
     int64_t *chain_of, *replica_of, *leg;
-    double *accepted, *statistics;
-    double *rejection, *stone_scale, *stone_sum;
+    double *accepted, *before, *statistics;
+    double *rejection, *second_rejection, *stone_scale, *stone_sum, *bridge, *moments;
     int64_t *zeros, *trips;
     int16_t *positions;
     double *draws, *draw_log_likelihood;
@@ -246,6 +246,7 @@ static void explore_all(const struct round *round, int64_t scan, struct key key)
         int64_t chain = round->chain_of[replica];
         double *x = round->states + replica * DIMENSION, *logs = round->logs + replica * N_LOGS;
         struct stream stream = start_stream(key, (uint64_t)replica);
+        round->before[chain] = logs[LOG_LIKELIHOOD];
         if (chain == 0) {
             draw_reference(&round->ziggurat, x, logs, stream);
             continue;
@@ -258,29 +259,76 @@ static void explore_all(const struct round *round, int64_t scan, struct key key)
     }
 }
 
-/* Acceptance of every pair, its rejection's sum, and the stepping stone's sum of exp(stone - scale). */
+static inline double acceptance(double exponent)
+{
+    return exponent < 0.0 ? exp(exponent) : 1.0;
+}
+
+static inline double logistic(double x)
+{
+    if (x >= 0.0)
+        return 1.0 / (1.0 + exp(-x));
+    double share = exp(x);
+    return share / (1.0 + share);
+}
+
+/* A sum of exponentials that is scaled by the largest. */
+static inline void add_stone(double *scale, double *sum, double exponent)
+{
+    if (exponent > *scale) {
+        *sum = 1.0 + *sum * exp(*scale - exponent);
+        *scale = exponent;
+    } else if (exponent > -INFINITY) {
+        *sum += exp(exponent - *scale);
+    }
+}
+
+/* Acceptance of every pair, and all that is summed of pairs: rejections, stepping stones and Bennett's sums. */
 static void measure(const struct round *round, int64_t batch)
 {
-    int64_t pairs = round->chains - 1;
-    double *rejection = round->rejection + batch * pairs;
+    int64_t pairs = round->chains - 1, way = round->batches * pairs;
+    double *rejection = round->rejection + batch * pairs, *second = round->second_rejection + batch * (pairs - 1);
     double *scale = round->stone_scale + batch * pairs, *sum = round->stone_sum + batch * pairs;
+    double *bridge = round->bridge + batch * pairs;
+    const double *beta = round->schedule;
     for (int64_t pair = 0; pair < pairs; pair++) {
         double here = round->logs[round->replica_of[pair] * N_LOGS + LOG_LIKELIHOOD];
         double next = round->logs[round->replica_of[pair + 1] * N_LOGS + LOG_LIKELIHOOD];
-        double step = round->schedule[pair + 1] - round->schedule[pair];
-        double exponent = step * (here - next);
-        round->accepted[pair] = exponent < 0.0 ? exp(exponent) : 1.0;
+        double step = beta[pair + 1] - beta[pair];
+        round->accepted[pair] = acceptance(step * (here - next));
         rejection[pair] += 1.0 - round->accepted[pair];
-        double stone = step * here;
-        if (stone > scale[pair]) {
-            sum[pair] = 1.0 + sum[pair] * exp(scale[pair] - stone);
-            scale[pair] = stone;
-        } else if (stone > -INFINITY) {
-            sum[pair] += exp(stone - scale[pair]);
+        double lower = step * here, upper = step * next;
+        add_stone(scale + pair, sum + pair, lower);
+        add_stone(scale + way + pair, sum + way + pair, -upper);
+        bridge[pair] += logistic(lower - round->pivot[pair]);
+        bridge[way + pair] += logistic(round->pivot[pair] - upper);
+        if (pair + 1 < pairs) {
+            double after = round->logs[round->replica_of[pair + 2] * N_LOGS + LOG_LIKELIHOOD];
+            second[pair] += 1.0 - acceptance((beta[pair + 2] - beta[pair]) * (here - after));
         }
     }
-    if (round->logs[round->replica_of[0] * N_LOGS + LOG_LIKELIHOOD] == -INFINITY)
-        round->zeros[batch]++;
+}
+
+/* Moments of every chain's energy, after and before exploration. */
+static void add_chains(const struct round *round, int64_t batch)
+{
+    int64_t chains = round->chains, power = round->batches * chains;
+    double *moments = round->moments + batch * chains;
+    for (int64_t chain = 0; chain < chains; chain++) {
+        double energy = round->logs[round->replica_of[chain] * N_LOGS + LOG_LIKELIHOOD];
+        if (energy == -INFINITY) {
+            round->zeros[batch]++;
+            continue;
+        }
+        double now = energy - round->centre[chain];
+        moments[chain] += now;
+        moments[power + chain] += now * now;
+        if (chain > 0) {
+            double then = round->before[chain] - round->centre[chain];
+            moments[2 * power + chain] += then;
+            moments[3 * power + chain] += then * now;
+        }
+    }
 }
 
 /* Swap the pairs of this scan's parity: chains change places, states stay. */
@@ -308,7 +356,8 @@ static void follow(const struct round *round, int64_t scan)
         if (chain == round->chains - 1) {
             if (round->leg[replica] == UPWARD) {
                 round->leg[replica] = DOWNWARD;
-                round->trips[0]++;
+                if (round->trips[0]++ == 0)
+                    round->trips[2] = scan;
             }
         } else if (chain == 0) {
             if (round->leg[replica] == DOWNWARD)
@@ -331,7 +380,9 @@ void run_scans(const struct round *round, int64_t first, int64_t last)
     for (int64_t scan = first; scan <= last; scan++) {
         struct key key = scan_key(round->seed, round->copy, round->number, (uint64_t)scan);
         explore_all(round, scan, key);
-        measure(round, (scan * round->batches - 1) / round->n_scans);
+        int64_t batch = (scan * round->batches - 1) / round->n_scans;
+        measure(round, batch);
+        add_chains(round, batch);
         swap(round, scan, key);
         follow(round, scan);
         keep_draw(round, scan);

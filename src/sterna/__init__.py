@@ -27,11 +27,12 @@ from sterna.distributions import (
 from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
 from sterna.explorers.slice import Slice
 from sterna.reference import Reference
-from sterna.result import Result, Round
+from sterna.result import Result
+from sterna.rounds import Round
 from sterna.sampling import sample
 from sterna.space import Binary, Integer, Real, Simplex
 from sterna.target import Target
-from sterna.tuning.evidence import Estimate
+from sterna.tuning.batches import Estimate
 
 __version__ = "0.1.0"
 

@@ -30,10 +30,12 @@ def commands(context: click.Context) -> None:
 
 @commands.command()
 @click.argument("target")
-@click.option("--chains", default="20", metavar="N", help="Number of chains, both ends included.", show_default=True)
+@click.option("--chains", default="auto", metavar="N|auto", help="Number of chains, both ends.", show_default=True)
 @click.option("--rounds", default=10, type=int, help="Tuning rounds; round r has 2**r scans.", show_default=True)
 @click.option("--scans", default=None, type=int, help="Sampling scans.  [default: as many as tuning took]")
-@click.option("--copies", default="1", metavar="K", help="Independent copies.", show_default=True)
+@click.option(
+    "--copies", default="1", metavar="K|auto", help="Independent copies; auto: one a worker.", show_default=True
+)
 @click.option("--explorer", default=None, metavar="NAME", help="slice, or the model's own.  [default: by target]")
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
@@ -223,6 +225,7 @@ def _short(value: Any) -> str:
 def show(result: "Result", most_rows: int = 20) -> None:
     """Print a result as tables: the posterior, then what parallel tempering measured."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
@@ -243,31 +246,71 @@ def show(result: "Result", most_rows: int = 20) -> None:
     if others > 0:
         console.print(f"... and {others} more")
     console.print()
+    console.print(repr(result.rounds), soft_wrap=True)
+    console.print()
     for name, text in facts(result):
         console.print(f"[bold]{name:<16}[/bold] {text}", soft_wrap=True)
     if not result.warnings:
         console.print("\nNo warnings.")
+    for warning in result.warnings:
+        console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=True)
 
 
 def facts(result: "Result") -> list[tuple[str, str]]:
     """Return what parallel tempering measured, in words."""
     settings, seconds, acceptance = result.settings, result.timing, 1 - result.rejection
     copies = f" of {settings.n_copies} copies" if settings.n_copies > 1 else ""
+    low, high = result.log_evidence.interval()
+    others = ", ".join(
+        f"{name.replace('_', ' ')} {estimate}"
+        for name, estimate in result.evidence.items()
+        if name.startswith("stepping") and estimate.valid
+    )
     return [
-        ("log evidence", str(result.log_evidence)),
-        ("global barrier", f"{result.global_barrier:.3f}"),
+        ("log evidence", f"{result.log_evidence} (95 %: {low:.3f} to {high:.3f})"),
+        ("  other ways", others),
+        ("KL from prior", f"{result.divergences['kl_target_to_reference']} (what the data taught, in nats)"),
+        ("global barrier", _barrier(result)),
         ("swaps accepted", f"{acceptance.min():.2f} at least, {acceptance.mean():.2f} on average"),
-        ("restarts", f"{result.restarts} in {settings.n_scans} scans{copies}"),
+        ("restarts", f"{result.restarts} in {settings.n_scans} scans{copies}; {_first_restart(result)}"),
         (
             "round-trip rate",
             f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
             f"more chains at best {result.optimal_round_trip_rate:.4f})",
         ),
+        ("energy memory", _memory(result)),
         (
             "seconds",
             f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
         ),
     ]
+
+
+def _barrier(result: "Result") -> str:
+    from sterna.tuning.chains import saturated
+
+    if saturated(result.last):
+        return f"at least {result.global_barrier:.2f}; too few chains to see it"
+    return f"{result.global_barrier:.3f}, for which {result.recommended_n_chains} chains are best"
+
+
+def _first_restart(result: "Result") -> str:
+    known = [scan for scan in result.first_restart if scan is not None]
+    missing = len(result.first_restart) - len(known)
+    if not known:
+        return "none since the run began"
+    return f"the first {max(known)} scans after the run began" + (f", none in {missing} copies" if missing else "")
+
+
+def _memory(result: "Result") -> str:
+    """Say which chain explores worst."""
+    import numpy as np
+
+    memory = result.energy_autocorrelation
+    if not np.isfinite(memory).any():
+        return "unknown, as energies do not vary"
+    worst = int(np.nanargmax(memory))
+    return f"{memory[worst]:.2f} left after a scan at beta {result.schedule[worst]:.3g}, the worst (0: independent)"
 
 
 def main() -> None:

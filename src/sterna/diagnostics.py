@@ -32,7 +32,7 @@ def _autocovariance(draws: Numbers) -> Numbers:
     return np.asarray(np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :n] / n)
 
 
-def _ess(draws: Numbers) -> float:
+def effective_size(draws: Numbers) -> float:
     """Effective sample size of chains by Geyer's initial monotone sequence."""
     chains, n = draws.shape
     if np.ptp(draws) == 0:
@@ -60,14 +60,14 @@ def ess_bulk(draws: Numbers) -> float:
     """Bulk effective sample size of (chains, draws); NaN below four draws a chain or for values that are not finite."""
     if draws.shape[1] < 4 or not np.isfinite(draws).all():
         return math.nan
-    return _ess(_rank_normalise(_split(draws)))
+    return effective_size(_rank_normalise(_split(draws)))
 
 
 def mcse_mean(draws: Numbers) -> float:
     """Standard error of the mean of (chains, draws); unlike `ess_bulk` it is not fooled by modes of unequal ranks."""
     if draws.shape[1] < 4 or not np.isfinite(draws).all():
         return math.nan
-    return float(draws.std(ddof=1)) / math.sqrt(_ess(_split(draws)))
+    return float(draws.std(ddof=1)) / math.sqrt(effective_size(_split(draws)))
 
 
 def _r_hat(draws: Numbers) -> float:
@@ -86,3 +86,18 @@ def r_hat(draws: Numbers) -> float:
     split = _split(draws)
     folded = np.abs(split - np.median(split))
     return max(_r_hat(_rank_normalise(split)), _r_hat(_rank_normalise(folded)))
+
+
+def summary_of(draws: Numbers) -> dict[str, float]:
+    """Summary of one scalar's draws: (copies, draws); across copies and, where there are several, within them."""
+    found = {
+        "mean": float(draws.mean()),
+        "mcse": mcse_mean(draws),
+        "sd": float(draws.std(ddof=1)) if draws.size > 1 else math.nan,
+        "ess_bulk": ess_bulk(draws),
+        "r_hat": r_hat(draws),
+    }
+    alone = [draws[k : k + 1] for k in range(len(draws))]
+    found["ess_within"] = sum(map(ess_bulk, alone)) if len(draws) > 1 else found["ess_bulk"]
+    found["r_hat_within"] = max(map(r_hat, alone)) if len(draws) > 1 else found["r_hat"]
+    return found

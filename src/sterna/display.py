@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sterna.engine.record import Record
+from sterna.tuning.barrier import without_saturation
 
 if TYPE_CHECKING:
     from sterna.explorers.base import Explorer
     from sterna.options import Settings
-    from sterna.result import Result, Round
+    from sterna.result import Result
+    from sterna.rounds import Round
     from sterna.target import Target
 
 
@@ -55,12 +57,13 @@ class LineDisplay(Display):
         self.settings = settings
         tuning = 2 ** (settings.n_rounds + 1) - 2 if settings.n_rounds else 0
         self.all_scans = (tuning + settings.n_scans) * settings.n_copies
-        self.done = 0
+        self.done, self.work = 0, 0
         self.began = self.said = time.perf_counter()
         self.lock = threading.Lock()
         copies = f" in {settings.n_copies} copies" if settings.n_copies > 1 else ""
+        chains = "chains as needed" if settings.auto_chains else f"{settings.n_chains} chains"
         self.say(
-            f"sterna: {target.name}, {count(target.dimension, 'coordinate')}, {settings.n_chains} chains{copies}, "
+            f"sterna: {target.name}, {count(target.dimension, 'coordinate')}, {chains}{copies}, "
             f"{explorer.name} explorer, scheme {settings.scheme}, seed {settings.seed}"
         )
         for note in target.notes:
@@ -75,13 +78,14 @@ class LineDisplay(Display):
         if number == 1 or not hasattr(self, "round_began"):
             # compilation is over: time left is guessed from scans alone
             self.began = time.perf_counter()
-        self.number, self.n_scans, self.records = number, n_scans, records
+        self.number, self.n_scans, self.records, self.n_chains = number, n_scans, records, len(schedule)
         self.round_done, self.round_began = 0, time.perf_counter()
 
     def advance(self, copy: int, scans: int) -> None:
         """Count scans, and say so now and then."""
         with self.lock:
             self.done += scans
+            self.work += scans * self.n_chains
             self.round_done += scans
             if time.perf_counter() - self.said > self.seconds_between:
                 self.say(self.line())
@@ -95,22 +99,27 @@ class LineDisplay(Display):
 
     def line(self) -> str:
         """Round, scans, barrier, restarts, acceptance, rate and time left."""
-        sums = sum(record.rejection.sum(axis=0) for record in self.records)
-        scans = max(self.round_done, 1)
-        # threads may be inside a block, whose scans are in the sums but not yet counted
-        accepted = np.clip(1.0 - np.asarray(sums) / scans, 0.0, 1.0)
+        rejection, second = self._mean("rejection"), self._mean("second_rejection")
         restarts = sum(int(record.trips[0]) for record in self.records)
         now = time.perf_counter()
         rate = self.round_done / max(now - self.round_began, 1e-9)
-        left = (self.all_scans - self.done) * (now - self.began) / max(self.done, 1)
+        # chains of early rounds cost as much as those to come, of which there may be more
+        left = (self.all_scans - self.done) * self.n_chains * (now - self.began) / max(self.work, 1)
         phase = f"round {self.number}" if self.number <= self.settings.n_rounds else "sampling"
         return self.joint.join(
             (
-                f"{phase:>9} {self.round_done:>7}/{self.n_scans * self.settings.n_copies} scans  {_clock(left)} left",
-                f"barrier {(1 - accepted).sum():.2f}  restarts {restarts}  "
-                f"acceptance {accepted.min():.2f} min {accepted.mean():.2f} mean  {rate:,.0f} scans/s",
+                f"{phase:>9} {self.round_done:>7}/{self.n_scans * self.settings.n_copies} scans  "
+                f"{self.n_chains} chains  {_clock(left)} left",
+                f"barrier {without_saturation(rejection, second).sum():.2f}  restarts {restarts}  "
+                f"acceptance {1 - rejection.max():.2f} min {1 - rejection.mean():.2f} mean  {rate:,.0f} scans/s",
             )
         )
+
+    def _mean(self, name: str) -> Any:
+        """Mean over the scans so far."""
+        # threads may be inside a block, whose scans are in the sums but not yet counted
+        sums = sum(getattr(record, name).sum(axis=0) for record in self.records)
+        return np.clip(np.asarray(sums) / max(self.round_done, 1), 0.0, 1.0)
 
     def finish(self, result: "Result") -> None:
         """Say how the run ended."""

@@ -13,6 +13,7 @@ from sterna.explorers.base import Explorer
 from sterna.explorers.heat_bath import HeatBath
 from sterna.explorers.slice import Slice
 from sterna.target import Target
+from sterna.tuning.chains import FIRST
 
 SCHEMES = {"deo": DEO, "seo": SEO}
 EXPLORERS: dict[str, Callable[[], Explorer]] = {"slice": Slice}
@@ -31,6 +32,10 @@ class Settings:
     thin: int
     seed: int
     workers: int
+    auto_chains: bool = False
+    """Whether the number of chains is found by the run; `n_chains` is then what it ended with."""
+    keep_energies: bool = False
+    """Whether the log-likelihoods of all chains at all scans are kept."""
 
 
 def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Target:
@@ -80,26 +85,33 @@ def make_settings(
     n_scans: Any,
     n_copies: Any,
     scheme: str,
+    schedule: Any,
     keep: str,
     thin: Any,
+    keep_energies: bool,
     seed: Any,
     workers: Any,
 ) -> Settings:
     """Check every option, and fill in those left open."""
-    if n_chains == "auto":
-        raise OptionError(
-            'n_chains="auto" is not available yet: give a number. About twice the global barrier is best; '
-            "run once with the default 20 and read result.global_barrier."
-        )
-    if n_copies == "auto":
-        raise OptionError('n_copies="auto" is not available yet: give a number, such as the number of cores.')
-    chains = _whole("n_chains", n_chains, 2, "chains need two ends, the reference and the target", 32767)
     rounds = _whole("n_rounds", n_rounds, 0, "round r has 2**r scans", 40)
+    automatic = isinstance(n_chains, str) and n_chains == "auto"
+    if automatic and schedule is not None:
+        n_chains, automatic = len(schedule) if hasattr(schedule, "__len__") else 0, False
+    if automatic and rounds == 0:
+        raise OptionError(
+            'n_chains="auto" learns the number of chains while tuning, and n_rounds=0 does not tune: give it.'
+        )
+    why = 'give a number of chains, both ends included, or "auto"'
+    chains = _whole("n_chains", FIRST if automatic else n_chains, 2, why, 32767)
     default = max(2 ** (rounds + 1) - 2, 1)
     scans = _whole("n_scans", default if n_scans is None else n_scans, 1, "sampling takes at least one scan")
     if n_scans is None and rounds == 0:
         raise OptionError("n_rounds=0 leaves nothing from which n_scans could follow: give n_scans.")
-    copies = _whole("n_copies", n_copies, 1, "give the number of independent copies")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = _whole("workers", cores if workers is None else workers, 1, "give a number of threads")
+    # a copy runs in one thread, so that a copy a worker is the most that costs no time
+    wanted = threads if isinstance(n_copies, str) and n_copies == "auto" else n_copies
+    copies = _whole("n_copies", wanted, 1, 'give the number of independent copies, or "auto" for one a worker')
     if not isinstance(scheme, str) or scheme not in SCHEMES:
         raise OptionError(f'scheme={scheme!r} is not known: "deo" (non-reversible) or "seo" (reversible).')
     if keep not in ("target", "all"):
@@ -110,9 +122,8 @@ def make_settings(
     if step > scans:
         raise OptionError(f"thin={step} is more than the {scans} sampling scans: no draw would be kept.")
     key = _whole("seed", seed, 0, "give an integer from 0 up", 2**63 - 1)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = _whole("workers", min(cores, copies) if workers is None else workers, 1, "give a number of threads")
-    return Settings(chains, rounds, scans, copies, scheme, keep, step, key, threads)
+    threads = threads if workers is not None else min(threads, copies)
+    return Settings(chains, rounds, scans, copies, scheme, keep, step, key, threads, automatic, bool(keep_energies))
 
 
 def _whole(name: str, value: Any, least: int, why: str, most: int | None = None) -> int:

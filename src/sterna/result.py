@@ -1,7 +1,6 @@
 """What a run gives back: samples, evidence, barrier, schedule, round trips, and whether to believe it."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.diagnostics import ess_bulk, mcse_mean, r_hat
+from sterna.diagnostics import summary_of
 from sterna.engine.record import Record
+from sterna.errors import OptionError
+from sterna.rounds import Round, Rounds
 from sterna.target import Target
-from sterna.tuning.barrier import Barrier, communication_barrier
-from sterna.tuning.evidence import Estimate, batch_means, stepping_stone
-from sterna.tuning.rates import optimal_round_trip_rate, predicted_round_trip_rate
+from sterna.tuning.batches import Estimate
+from sterna.tuning.chains import optimal_n_chains
+from sterna.tuning.evidence import EvidenceCurve
+from sterna.tuning.path_integrals import path_integral
+from sterna.tuning.rates import optimal_round_trip_rate
 
 if TYPE_CHECKING:
     import xarray
@@ -22,53 +25,6 @@ if TYPE_CHECKING:
     from sterna.options import Settings
 
 Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Round:
-    """What one round showed, over all copies."""
-
-    number: int
-    n_scans: int
-    schedule: Numbers
-    rejection: Numbers
-    rejection_error: Numbers
-    """Standard errors of the rejections, by batch means."""
-    total_rejection_error: float
-    """Standard error of their sum."""
-    zero_share: float
-    """Share of the reference's draws with likelihood zero."""
-    log_evidence: Estimate
-    restarts: int
-    round_trips: int
-    predicted_round_trip_rate: float
-
-    @cached_property
-    def barrier(self) -> Barrier:
-        """The communication barrier from this round's rejections."""
-        return communication_barrier(self.schedule, self.rejection, self.zero_share)
-
-
-def summarise_round(number: int, schedule: Numbers, records: Sequence[Record], scheme: str) -> Round:
-    """Merge the copies' records, in their order."""
-    scans = np.concatenate([record.scans for record in records]).astype(np.float64)
-    sums = np.concatenate([record.rejection for record in records])
-    rejection, error = batch_means(sums, scans)
-    _, total_error = batch_means(sums.sum(axis=1), scans)
-    zeros = sum(int(record.zeros.sum()) for record in records)
-    return Round(
-        number=number,
-        n_scans=int(records[0].scans.sum()),
-        schedule=schedule.copy(),
-        rejection=rejection,
-        rejection_error=error,
-        total_rejection_error=float(total_error),
-        zero_share=zeros / float(scans.sum()),
-        log_evidence=stepping_stone(records),
-        restarts=sum(int(record.trips[0]) for record in records),
-        round_trips=sum(int(record.trips[1]) for record in records),
-        predicted_round_trip_rate=predicted_round_trip_rate(rejection, scheme),
-    )
 
 
 @dataclass(frozen=True)
@@ -81,13 +37,15 @@ class Result:
     target: Target
     explorer: str
     settings: "Settings"
-    rounds: list[Round]
-    """One entry for each tuning round, and one for sampling."""
+    rounds: Rounds
+    """A table: one entry for each tuning round, and one for sampling."""
     records: list[Record] = field(repr=False)
     evaluations: int
     """Likelihood evaluations of the whole run; a heat bath's updates are not among them."""
     timing: dict[str, float]
     """Seconds for compilation, tuning and sampling."""
+    notes: list[str]
+    """What the run has to say that is no warning, such as why a function was not compiled."""
 
     @property
     def last(self) -> Round:
@@ -108,8 +66,6 @@ class Result:
     @cached_property
     def chains(self) -> "xarray.Dataset":
         """Draws of all chains, with dimensions (copy, draw, chain, ...); needs `keep="all"`."""
-        from sterna.errors import OptionError
-
         if self.settings.keep != "all":
             raise OptionError('Only the target chain was kept: sample with keep="all" to have the draws of all chains.')
         dataset = self._dataset(np.stack([record.draws for record in self.records]), ("copy", "draw", "chain"))
@@ -133,13 +89,49 @@ class Result:
 
     @property
     def log_evidence(self) -> Estimate:
-        """log Z(1)/Z(0) with its standard error."""
+        """log Z(1)/Z(0) with its standard error, by the best estimator (Bennett's acceptance ratio)."""
         return self.last.log_evidence
 
     @property
     def evidence(self) -> dict[str, Estimate]:
-        """Every estimator of the evidence by name."""
-        return {"stepping_stone": self.last.log_evidence}
+        """Every estimator of the evidence by name.
+
+        Thermodynamic integration depends on the spacing of the schedule: its `bias` says by how much.
+        """
+        return self.last.evidence.estimates
+
+    @property
+    def evidence_curve(self) -> EvidenceCurve:
+        """log Z(beta)/Z(0) at every beta: call it, or read `value` and `error` at the schedule's betas."""
+        return self.last.evidence.curve
+
+    @property
+    def divergences(self) -> dict[str, Estimate]:
+        """KL(reference, target), KL(target, reference), their sum, and the Fisher-Rao length of the annealing path."""
+        return self.last.divergences
+
+    def path_integral(self, function: Callable[..., Any]) -> Estimate:
+        """Integrate E[function(V, beta)] over beta from 0 to 1, with V = -log_likelihood; needs `keep_energies=True`.
+
+        The function is given an array of V and one beta, and returns an array.
+
+        >>> import sterna
+        >>> result = sterna.sample(
+        ...     sterna.models.normal(2), n_chains=8, n_rounds=8, keep_energies=True, progress=False
+        ... )
+        >>> minus_log_evidence = result.path_integral(lambda v, beta: v)
+        >>> abs(minus_log_evidence.value + result.log_evidence.value) < 0.1
+        True
+        """
+        batches = len(self.records[0].scans)
+        return path_integral(function, self.schedule, self.energies, batches)
+
+    @property
+    def energies(self) -> Numbers:
+        """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains)."""
+        if not self.settings.keep_energies:
+            raise OptionError("Energies were not kept: sample with keep_energies=True to have those of all chains.")
+        return np.stack([record.energies for record in self.records])
 
     @property
     def schedule(self) -> Numbers:
@@ -153,8 +145,13 @@ class Result:
 
     @property
     def global_barrier(self) -> float:
-        """Lambda: the sum of rejections, in the limit of many chains."""
+        """Lambda: the sum of rejections in the limit of many chains, to which the measured one is extrapolated."""
         return self.last.barrier.total
+
+    @property
+    def recommended_n_chains(self) -> int:
+        """Number of chains that is best for this barrier if exploration is efficient: N = ceil(2 Lambda), plus one."""
+        return optimal_n_chains(self.global_barrier - self.last.barrier.jump)
 
     def cumulative_barrier(self, beta: ArrayLike) -> Numbers:
         """Lambda(beta)."""
@@ -177,7 +174,7 @@ class Result:
     @property
     def round_trip_rate(self) -> float:
         """Restarts per scan and copy."""
-        return self.restarts / (self.settings.n_scans * self.settings.n_copies)
+        return self.last.round_trip_rate
 
     @property
     def predicted_round_trip_rate(self) -> float:
@@ -190,14 +187,34 @@ class Result:
         return optimal_round_trip_rate(self.global_barrier, self.last.zero_share)
 
     @property
+    def predicted_restarts(self) -> float:
+        """Restarts that the measured rejections allow if exploration were perfect."""
+        return self.last.predicted_restarts
+
+    @property
+    def first_restart(self) -> list[int | None]:
+        """Scans of the whole run, tuning included, until each copy's first restart; None where there was none."""
+        found: list[int | None] = [None] * self.settings.n_copies
+        done = 0
+        for one in self.rounds:
+            for copy, scan in enumerate(one.first_restarts):
+                if found[copy] is None and scan is not None:
+                    found[copy] = done + scan
+            done += one.n_scans
+        return found
+
+    @property
+    def energy_autocorrelation(self) -> Numbers:
+        """Correlation of each chain's log-likelihood before and after one scan's exploration.
+
+        The theory of round trips takes it to be 0 (efficient local exploration); the reference's is.
+        """
+        return self.last.energies.autocorrelation
+
+    @property
     def index_process(self) -> NDArray[np.int16]:
         """Chain of each replica after each scan: (copies, scans, replicas)."""
         return np.stack([record.positions for record in self.records])
-
-    @property
-    def notes(self) -> list[str]:
-        """What the run has to say that is no warning, such as why a function was not compiled."""
-        return list(self.target.notes)
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -208,7 +225,10 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, dict[str, float]]:
-        """Mean, its standard error, standard deviation, bulk sample size and R-hat of every scalar of the posterior."""
+        """Mean, its standard error, standard deviation, bulk sample size and R-hat of every scalar of the posterior.
+
+        The last two are over all copies; `ess_within` adds up the copies' own, `r_hat_within` is the worst of theirs.
+        """
         return dict(self.summary_rows())
 
     def summary_rows(self) -> Iterator[tuple[str, dict[str, float]]]:
@@ -217,7 +237,7 @@ class Result:
             values = variable.value(self._states)
             for index in np.ndindex(*variable.shape):
                 label = variable.name + (f"[{','.join(map(str, index))}]" if variable.shape else "")
-                yield label, _summary_of(values[(slice(None), slice(None), *index)].astype(np.float64))
+                yield label, summary_of(values[(slice(None), slice(None), *index)].astype(np.float64))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result without its draws as plain numbers and lists, for JSON."""
@@ -235,13 +255,19 @@ class Result:
             "rejection": self.rejection.tolist(),
             "global_barrier": self.global_barrier,
             "zero_share": self.last.zero_share,
-            "log_evidence": vars(self.log_evidence),
-            "evidence": {name: vars(estimate) for name, estimate in self.evidence.items()},
+            "log_evidence": self.log_evidence.to_dict(),
+            "evidence": {name: estimate.to_dict() for name, estimate in self.evidence.items()},
+            "evidence_curve": self.evidence_curve.value.tolist(),
+            "divergences": {name: estimate.to_dict() for name, estimate in self.divergences.items()},
             "restarts": self.restarts,
+            "predicted_restarts": self.predicted_restarts,
+            "first_restart": self.first_restart,
             "round_trips": self.round_trips,
             "round_trip_rate": self.round_trip_rate,
             "predicted_round_trip_rate": self.predicted_round_trip_rate,
             "optimal_round_trip_rate": self.optimal_round_trip_rate,
+            "energy_autocorrelation": self.energy_autocorrelation.tolist(),
+            "rounds": self.rounds.rows(),
             "evaluations": self.evaluations,
             "timing": self.timing,
             "summary": self.summary,
@@ -255,14 +281,3 @@ class Result:
             f"barrier {self.global_barrier:.2f}, log evidence {self.log_evidence}, restarts {self.restarts}, "
             f"{'no warnings' if not self.warnings else 'see warnings'}>"
         )
-
-
-def _summary_of(draws: Numbers) -> dict[str, float]:
-    """Summary of one scalar's draws: (copies, draws)."""
-    return {
-        "mean": float(draws.mean()),
-        "mcse": mcse_mean(draws),
-        "sd": float(draws.std(ddof=1)) if draws.size > 1 else math.nan,
-        "ess_bulk": ess_bulk(draws),
-        "r_hat": r_hat(draws),
-    }

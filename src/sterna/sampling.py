@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,16 +14,18 @@ from numpy.typing import NDArray
 
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
-from sterna.engine.program import EXPLORE, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
+from sterna.engine.program import EVALUATIONS, EXPLORE, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
 from sterna.engine.record import Record, new_record
-from sterna.engine.round import Plan, draw_states, find_start, new_copy, run_scans
+from sterna.engine.round import Plan, draw_states, find_start, nearest_chains, new_copy, resized, run_scans
 from sterna.engine.streams import new_generator
 from sterna.errors import Error, EvaluationError, InitialStateError
 from sterna.explorers.base import Explorer, carry_over
 from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_settings
-from sterna.result import Result, Round, summarise_round
+from sterna.result import Result
+from sterna.rounds import Round, Rounds, summarise_round
 from sterna.target import Target
 from sterna.tuning.barrier import communication_barrier
+from sterna.tuning.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
 
 Numbers = NDArray[np.float64]
@@ -36,7 +39,7 @@ def sample(
     reference: Any = None,
     data: Mapping[str, Any] | None = None,
     *,
-    n_chains: Any = 20,
+    n_chains: Any = "auto",
     n_rounds: int = 10,
     n_scans: int | None = None,
     n_copies: Any = 1,
@@ -45,6 +48,7 @@ def sample(
     schedule: Any = None,
     keep: str = "target",
     thin: int = 1,
+    keep_energies: bool = False,
     seed: int = 1,
     workers: int | None = None,
     progress: bool | Display = True,
@@ -58,13 +62,14 @@ def sample(
     reference, data
         As in `sterna.Target`; only with a function.
     n_chains
-        Number of annealed chains, both ends included (the paper's N + 1).
+        Number of annealed chains, both ends included (the paper's N + 1). By default "auto": twice the global barrier,
+        which the tuning rounds measure, and more where exploration proves slow. A `schedule` sets it too.
     n_rounds
         Tuning rounds; round r has 2**r scans.
     n_scans
         Sampling scans after tuning; by default as many as tuning took.
     n_copies
-        Independent copies of parallel tempering, tuned together.
+        Independent copies of parallel tempering, tuned together; "auto" takes one for each worker.
     explorer
         A `sterna.Slice(...)`, the name of an explorer, or None for the target's own choice.
     scheme
@@ -73,6 +78,8 @@ def sample(
         Betas of the first round, increasing from 0 to 1; by default equally spaced.
     keep, thin
         Whose draws to keep, of the "target" chain or of "all" chains, and every how many scans.
+    keep_energies
+        Whether to keep the log-likelihoods of all chains at all sampling scans, for `result.path_integral`.
     seed
         The same seed gives the same bits, whatever the number of workers.
     workers
@@ -96,7 +103,9 @@ def sample(
     """
     chosen = as_target(target, reference, data)
     began = time.perf_counter() - chosen.build_seconds
-    settings = make_settings(n_chains, n_rounds, n_scans, n_copies, scheme, keep, thin, seed, workers)
+    settings = make_settings(
+        n_chains, n_rounds, n_scans, n_copies, scheme, schedule, keep, thin, keep_energies, seed, workers
+    )
     kernel = as_explorer(explorer, chosen)
     betas = uniform_schedule(settings.n_chains)
     if schedule is not None:
@@ -127,31 +136,35 @@ class _Run:
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]
         self.stop = threading.Event()
+        self.n_chains, self.boost, self.evaluations = settings.n_chains, 1, 0
+        self.notes: list[str] = []
 
     def go(self) -> Result:
         settings = self.settings
         self.display.start(self.target, self.explorer, settings)
         self._find_starts()
+        self._first_guesses()
         self.parameters = self._first_parameters()
         self._warm_up()
         compiled = time.perf_counter()
-        rounds = []
+        rounds = Rounds()
         for number in range(1, settings.n_rounds + 1):
             records, statistics = self._round(number, 2**number, kept_chains=0)
             rounds.append(self._summary(number, records))
             self._tune(rounds[-1], statistics)
         tuned = time.perf_counter()
-        kept = 1 if settings.keep == "target" else settings.n_chains
-        records, _ = self._round(settings.n_rounds + 1, settings.n_scans, kept)
-        final = self._summary(settings.n_rounds + 1, records)
+        kept = 1 if settings.keep == "target" else self.n_chains
+        records, _ = self._round(settings.n_rounds + 1, settings.n_scans, kept, settings.keep_energies)
+        rounds.append(self._summary(settings.n_rounds + 1, records))
         done = time.perf_counter()
         result = Result(
             target=self.target,
             explorer=self.explorer.name,
-            settings=settings,
-            rounds=[*rounds, final],
+            settings=replace(settings, n_chains=self.n_chains),
+            rounds=rounds,
             records=records,
-            evaluations=int(sum(copy.logs[:, 2].sum() for copy in self.copies)),
+            evaluations=self.evaluations + self._count_evaluations(),
+            notes=[*self.target.notes, *self.notes],
             timing={
                 "compile": compiled - self.began,
                 "tuning": tuned - compiled,
@@ -181,9 +194,18 @@ class _Run:
             for j in np.flatnonzero(copy.logs[:, LOG_LIKELIHOOD] == -np.inf):
                 copy.states[j], copy.logs[j, :2] = found[j % len(found)]
 
+    def _count_evaluations(self) -> int:
+        return int(sum(copy.logs[:, EVALUATIONS].sum() for copy in self.copies))
+
+    def _first_guesses(self) -> None:
+        """Guess the energies from the starting points."""
+        start = float(np.median([copy.logs[:, LOG_LIKELIHOOD] for copy in self.copies]))
+        self.centre = np.full(self.n_chains, start)
+        self.pivot = start * np.diff(self.schedule)
+
     def _first_parameters(self) -> Numbers:
         row = self.explorer.start(self.target.program, self._draw)
-        return np.tile(row, (self.settings.n_chains, 1))
+        return np.tile(row, (self.n_chains, 1))
 
     def _draw(self, n: int) -> Numbers:
         """Return n draws from the reference."""
@@ -201,6 +223,8 @@ class _Run:
             scheme=SCHEMES[settings.scheme],
             schedule=self.schedule,
             parameters=np.ascontiguousarray(self.parameters),
+            pivot=self.pivot,
+            centre=self.centre,
             seed=settings.seed,
             round_number=number,
             n_scans=n_scans,
@@ -209,18 +233,20 @@ class _Run:
 
     def _warm_up(self) -> None:
         """Compile or load the engine by a call of no scans, so that tuning is not blamed for it."""
-        record = new_record(1, self.settings.n_chains, self.target.dimension, 0, 1)
+        record = new_record(1, self.n_chains, self.target.dimension, 0, 1)
         run_scans(self._plan(0, 1), 0, self.copies[0], self._statistics(), record, 1, 0, *self.streams[0])
 
     def _statistics(self) -> Numbers:
-        return np.zeros((self.settings.n_chains, max(1, self.explorer.n_statistics(self.target.dimension))))
+        return np.zeros((self.n_chains, max(1, self.explorer.n_statistics(self.target.dimension))))
 
-    def _round(self, number: int, n_scans: int, kept_chains: int) -> tuple[list[Record], Numbers]:
+    def _round(
+        self, number: int, n_scans: int, kept_chains: int, keep_energies: bool = False
+    ) -> tuple[list[Record], Numbers]:
         """Run one round of all copies; return their records, and the explorer's statistics summed in copy order."""
         settings = self.settings
         plan = self._plan(number, n_scans)
         records = [
-            new_record(n_scans, settings.n_chains, self.target.dimension, kept_chains, settings.thin)
+            new_record(n_scans, self.n_chains, self.target.dimension, kept_chains, settings.thin, keep_energies)
             for _ in self.copies
         ]
         statistics = [self._statistics() for _ in self.copies]
@@ -275,16 +301,34 @@ class _Run:
             first = last + 1
 
     def _summary(self, number: int, records: list[Record]) -> Round:
-        return summarise_round(number, self.schedule, records, self.settings.scheme)
+        return summarise_round(number, self.schedule, self.pivot, self.centre, records, self.settings.scheme)
 
     def _tune(self, last: Round, statistics: Numbers) -> None:
-        """Set the next round's schedule and explorer parameters from this round's records."""
+        """Set the next round's chains, schedule and explorer parameters from this round's records."""
+        n_chains = self._next_n_chains(last) if self.settings.auto_chains else self.n_chains
         barrier = communication_barrier(last.schedule, last.rejection, last.zero_share)
-        new_schedule = update_schedule(barrier, self.settings.n_chains)
+        new_schedule = update_schedule(barrier, n_chains)
         tuned = self.explorer.tune(self.target.program, self.parameters, statistics)
         self.parameters = carry_over(tuned, self.schedule, new_schedule)
-        self.schedule = new_schedule
+        known = np.concatenate([[0.0], np.cumsum(last.evidence.known)])
+        self.pivot = np.diff(np.interp(new_schedule, self.schedule, known))
+        self.centre = np.interp(new_schedule, self.schedule, last.energies.mean)
+        if n_chains != self.n_chains:
+            self.evaluations += self._count_evaluations()
+            nearest = nearest_chains(barrier.smooth(self.schedule), barrier.smooth(new_schedule))
+            self.copies = [resized(copy, nearest) for copy in self.copies]
+        self.schedule, self.n_chains = new_schedule, n_chains
         self.display.end_round(last)
+
+    def _next_n_chains(self, last: Round) -> int:
+        """Find the next round's number of chains, and note where slow exploration raises it."""
+        if explores_slowly(last) and self.boost < MOST_BOOST:
+            self.boost *= 2
+            self.notes.append(
+                f"Exploration is slow: {last.restarts} restarts in round {last.number} where the rejections allow "
+                f"{last.predicted_restarts:.0f}. So {self.boost} times as many chains were taken as the barrier asks."
+            )
+        return next_n_chains(last, self.boost, final=last.number == self.settings.n_rounds)
 
 
 @contextmanager

@@ -12,8 +12,10 @@ UNKNOWN, UPWARD, DOWNWARD = 0, 1, 2
 
 
 @compiled
-def follow(chain_of: Integers, leg: Integers, trips: Integers) -> None:
+def follow(chain_of: Integers, leg: Integers, trips: Integers, scan: int) -> None:
     """Advance every replica's leg, and count restarts (0 to N) in trips[0], round trips (and back) in trips[1].
+
+    trips[2] becomes the scan of the first restart.
 
     Only the index counts, not the direction in which the next swap is proposed: so the rates of the theorem
     on round trips hold for SEO too.
@@ -24,6 +26,8 @@ def follow(chain_of: Integers, leg: Integers, trips: Integers) -> None:
             if leg[replica] == UPWARD:
                 leg[replica] = DOWNWARD
                 trips[0] += 1
+                if trips[0] == 1:
+                    trips[2] = scan
         elif chain_of[replica] == 0:
             if leg[replica] == DOWNWARD:
                 trips[1] += 1

@@ -10,55 +10,76 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.engine.compilation import compiled
+from sterna.engine.communication import acceptance
+from sterna.engine.compilation import compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD
 
-# Batches give standard errors, so they must be longer than the draws remember; a run too short for two has no error.
-MAX_BATCHES = 25
-SHORTEST_BATCH = 8
+# Batches give standard errors. They may be shorter than the draws' memory, which is read from their correlations.
+MAX_BATCHES = 200
+
+# Places in stones and bridges: what the lower chain of a pair says of the upper one, and the other way round.
+FORWARD, BACKWARD = 0, 1
+
+# Places in moments: sums of energies after exploration, their squares, of energies before it, and of products.
+AFTER, SQUARE, BEFORE, PRODUCT = 0, 1, 2, 3
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
 class Record(NamedTuple):
-    """One copy's record of one round. Batches come first, then pairs or chains."""
+    """One copy's record of one round. Batches come before pairs or chains."""
 
     scans: Integers
     """Scans in each batch."""
     rejection: NDArray[np.float64]
     """Sums of 1 - alpha over scans, for every neighbouring pair."""
+    second_rejection: NDArray[np.float64]
+    """The same for chains two apart, by which the barrier is corrected for saturation."""
     zeros: Integers
     """Number of the reference's draws with likelihood zero, in each batch."""
     stone_scale: NDArray[np.float64]
-    """Largest (beta' - beta) * log_likelihood seen, for every pair."""
+    """Largest exponent seen: (beta' - beta) * log_likelihood forward, its negative backward; (2, batches, pairs)."""
     stone_sum: NDArray[np.float64]
-    """Sums of exp((beta' - beta) * log_likelihood - scale) over scans."""
+    """Sums of exp(exponent - scale) over scans."""
+    bridge: NDArray[np.float64]
+    """Bennett's sums of 1 / (1 + exp(+-(exponent - pivot))), forward and backward; (2, batches, pairs)."""
+    moments: NDArray[np.float64]
+    """Sums of powers of log-likelihoods, less the round's centre; (4, batches, chains)."""
     positions: NDArray[np.int16]
     """Chain of each replica after each scan: the index process."""
     trips: Integers
-    """Restarts and round trips."""
+    """Restarts, round trips, and the scan of the first restart (0 without one)."""
     draws: NDArray[np.float64]
     """States kept: (draws, chains kept, dimension)."""
     log_likelihood: NDArray[np.float64]
     """Their log-likelihoods: (draws, chains kept)."""
+    energies: NDArray[np.float64]
+    """Log-likelihoods of all chains after each scan's exploration, if asked for: (scans or 0, chains)."""
 
 
-def new_record(n_scans: int, n_chains: int, dimension: int, n_kept_chains: int, thin: int) -> Record:
+def new_record(
+    n_scans: int, n_chains: int, dimension: int, n_kept_chains: int, thin: int, keep_energies: bool = False
+) -> Record:
     """Allocate all that a round of `n_scans` will write."""
-    batches = max(1, min(MAX_BATCHES, n_scans // SHORTEST_BATCH))
+    batches = min(MAX_BATCHES, n_scans)
     edges = np.arange(batches + 1) * n_scans // batches
     draws = n_scans // thin if n_kept_chains else 0
+    pairs = n_chains - 1
     return Record(
         scans=np.diff(edges).astype(np.int64),
-        rejection=np.zeros((batches, n_chains - 1)),
+        rejection=np.zeros((batches, pairs)),
+        second_rejection=np.zeros((batches, max(pairs - 1, 0))),
         zeros=np.zeros(batches, dtype=np.int64),
-        stone_scale=np.full((batches, n_chains - 1), -np.inf),
-        stone_sum=np.zeros((batches, n_chains - 1)),
+        stone_scale=np.full((2, batches, pairs), -np.inf),
+        stone_sum=np.zeros((2, batches, pairs)),
+        bridge=np.zeros((2, batches, pairs)),
+        moments=np.zeros((4, batches, n_chains)),
         positions=np.zeros((n_scans, n_chains), dtype=np.int16),
-        trips=np.zeros(2, dtype=np.int64),
+        trips=np.zeros(3, dtype=np.int64),
         draws=np.empty((draws, n_kept_chains, dimension)),
         log_likelihood=np.empty((draws, n_kept_chains)),
+        energies=np.empty((n_scans if keep_energies else 0, n_chains)),
     )
 
 
@@ -69,28 +90,83 @@ def batch_of(scan: int, n_scans: int, batches: int) -> int:
 
 
 @compiled
-def add_energies(
+def logistic(x: float) -> float:
+    """Return 1 / (1 + exp(-x)) without overflow."""
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    share = math.exp(x)
+    return share / (1.0 + share)
+
+
+@inlined
+def add_stone(record: Record, way: int, batch: int, pair: int, exponent: float) -> None:
+    """Add exp(exponent) to a sum that is scaled by the largest of them, so that nothing overflows or vanishes."""
+    scale = record.stone_scale[way, batch, pair]
+    if exponent <= scale:
+        # exp(-inf) = 0 where a draw of the reference has likelihood zero
+        if exponent > -math.inf:
+            record.stone_sum[way, batch, pair] += math.exp(exponent - scale)
+    else:
+        record.stone_sum[way, batch, pair] = 1.0 + record.stone_sum[way, batch, pair] * math.exp(scale - exponent)
+        record.stone_scale[way, batch, pair] = exponent
+
+
+@compiled
+def add_pairs(
     record: Record,
     batch: int,
     schedule: Numbers,
+    pivot: Numbers,
     logs: NDArray[np.float64],
     replica_of: Integers,
     accepted: Numbers,
 ) -> None:
-    """Add one scan's acceptance probabilities and energies, as they were before its swaps."""
+    """Add what one scan's energies say of neighbouring pairs, as they were before its swaps."""
     for pair in range(schedule.size - 1):
         record.rejection[batch, pair] += 1.0 - accepted[pair]
-        stone = (schedule[pair + 1] - schedule[pair]) * logs[replica_of[pair], LOG_LIKELIHOOD]
-        scale = record.stone_scale[batch, pair]
-        if stone <= scale:
-            # exp(-inf) = 0 where a draw of the reference has likelihood zero
-            if stone > -math.inf:
-                record.stone_sum[batch, pair] += math.exp(stone - scale)
-        else:
-            record.stone_sum[batch, pair] = 1.0 + record.stone_sum[batch, pair] * math.exp(scale - stone)
-            record.stone_scale[batch, pair] = stone
-    if logs[replica_of[0], LOG_LIKELIHOOD] == -math.inf:
-        record.zeros[batch] += 1
+        step = schedule[pair + 1] - schedule[pair]
+        lower = step * logs[replica_of[pair], LOG_LIKELIHOOD]
+        upper = step * logs[replica_of[pair + 1], LOG_LIKELIHOOD]
+        add_stone(record, FORWARD, batch, pair, lower)
+        add_stone(record, BACKWARD, batch, pair, -upper)
+        record.bridge[FORWARD, batch, pair] += logistic(lower - pivot[pair])
+        record.bridge[BACKWARD, batch, pair] += logistic(pivot[pair] - upper)
+    for pair in range(schedule.size - 2):
+        record.second_rejection[batch, pair] += 1.0 - acceptance(
+            schedule[pair],
+            schedule[pair + 2],
+            logs[replica_of[pair], LOG_LIKELIHOOD],
+            logs[replica_of[pair + 2], LOG_LIKELIHOOD],
+        )
+
+
+@compiled
+def add_chains(
+    record: Record,
+    scan: int,
+    batch: int,
+    centre: Numbers,
+    before: Numbers,
+    logs: NDArray[np.float64],
+    replica_of: Integers,
+) -> None:
+    """Add the energies of all chains, beside what they were before the scan's exploration."""
+    keep = record.energies.shape[0] > 0
+    for chain in range(replica_of.size):
+        energy = logs[replica_of[chain], LOG_LIKELIHOOD]
+        if keep:
+            record.energies[scan - 1, chain] = energy
+        if energy == -math.inf:
+            # only the reference can draw likelihood zero
+            record.zeros[batch] += 1
+            continue
+        now = energy - centre[chain]
+        record.moments[AFTER, batch, chain] += now
+        record.moments[SQUARE, batch, chain] += now * now
+        if chain > 0:
+            then = before[chain] - centre[chain]
+            record.moments[BEFORE, batch, chain] += then
+            record.moments[PRODUCT, batch, chain] += then * now
 
 
 @compiled

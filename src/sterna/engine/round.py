@@ -11,6 +11,7 @@ from sterna.engine.communication import measure, parity_of, swap
 from sterna.engine.compilation import as_pointer, caller, compiled, inlined, row
 from sterna.engine.index_process import follow
 from sterna.engine.program import (
+    EVALUATIONS,
     EXPLORE,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
@@ -22,7 +23,7 @@ from sterna.engine.program import (
     refresh,
     view,
 )
-from sterna.engine.record import Record, add_energies, add_states, batch_of
+from sterna.engine.record import Record, add_chains, add_pairs, add_states, batch_of
 from sterna.engine.streams import Stream, scan_key, start_stream
 
 # Running energies are evaluated anew at these scans, so that rounding cannot build up.
@@ -50,6 +51,8 @@ class Copy(NamedTuple):
     """What each replica's index process was last seen to do; it goes on through all rounds."""
     accepted: Numbers
     """Acceptance probability of every pair at the scan under way."""
+    before: Numbers
+    """Log-likelihood of every chain before the scan's exploration."""
     at_work: Integers
     """The replica under way, so that an error can name the point."""
 
@@ -67,6 +70,10 @@ class Plan(NamedTuple):
     schedule: Numbers
     parameters: NDArray[np.float64]
     """The explorer's parameters, a row per chain."""
+    pivot: Numbers
+    """What is known of log Z(beta')/Z(beta) for every pair; Bennett's sums are best if it is right."""
+    centre: Numbers
+    """What is known of the mean log-likelihood of every chain; its moments are exact if it is near."""
     seed: int
     round_number: int
     n_scans: int
@@ -84,8 +91,28 @@ def new_copy(n_chains: int, dimension: int) -> Copy:
         replica_of=np.arange(n_chains, dtype=np.int64),
         leg=leg,
         accepted=np.zeros(n_chains - 1),
+        before=np.zeros(n_chains),
         at_work=np.zeros(1, dtype=np.int64),
     )
+
+
+def nearest_chains(old: Numbers, new: Numbers) -> Integers:
+    """Return for every new chain the old one nearest to it on the barrier; only chain 0 may come from chain 0.
+
+    The state of the reference's chain can have likelihood zero, which no other chain may hold.
+    """
+    nearest = np.abs(new[:, None] - old[None, 1:]).argmin(axis=1).astype(np.int64) + 1
+    nearest[0] = 0
+    return nearest
+
+
+def resized(copy: Copy, nearest: Integers) -> Copy:
+    """Return a copy of another number of chains, each of which begins at the state of the old chain named."""
+    new = new_copy(len(nearest), copy.states.shape[1])
+    replicas = copy.replica_of[nearest]
+    new.states[:] = copy.states[replicas]
+    new.logs[:, :EVALUATIONS] = copy.logs[replicas, :EVALUATIONS]
+    return new
 
 
 @compiled
@@ -168,10 +195,12 @@ def run_scans(
         key = scan_key(plan.seed, copy_number, plan.round_number, scan)
         for replica in range(copy.chain_of.size):
             start_stream(words, key, replica)
+            copy.before[copy.chain_of[replica]] = copy.logs[replica, LOG_LIKELIHOOD]
             explore_replica(program, plan, copy, statistics, replica, scan, words, rng)
         measure(plan.schedule, copy.logs, copy.replica_of, accepted)
         batch = batch_of(scan, plan.n_scans, record.scans.size)
-        add_energies(record, batch, plan.schedule, copy.logs, copy.replica_of, accepted)
+        add_pairs(record, batch, plan.schedule, plan.pivot, copy.logs, copy.replica_of, accepted)
+        add_chains(record, scan, batch, plan.centre, copy.before, copy.logs, copy.replica_of)
         swap(copy.chain_of, copy.replica_of, accepted, parity_of(plan.scheme, scan, key), key)
-        follow(copy.chain_of, copy.leg, record.trips)
+        follow(copy.chain_of, copy.leg, record.trips, scan)
         add_states(record, scan, plan.thin, copy.states, copy.logs, copy.chain_of, copy.replica_of)

@@ -1,62 +1,195 @@
-"""The evidence, log Z(1)/Z(0), by stepping stones, with an error from batch means."""
+"""The evidence, log Z(1)/Z(0): stepping stones, Bennett's acceptance ratio and thermodynamic integration.
+
+The first two are sums over neighbouring pairs of estimates of log Z(beta')/Z(beta), exact for every schedule.
+"""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from sterna.engine.record import Record
+from sterna.engine.record import BACKWARD, FORWARD
+from sterna.tuning.batches import Batches, Estimate, estimate, standard_errors
+from sterna.tuning.energies import Energies
+from sterna.tuning.monotone import PiecewiseCubic
 
 Numbers = NDArray[np.float64]
 
+# From the best to the last resort: log_evidence is the first of these that has a value.
+PREFERENCE = ("bennett", "stepping_stone", "stepping_stone_backward", "stepping_stone_forward")
+
 
 @dataclass(frozen=True)
-class Estimate:
-    """A value and its standard error."""
+class Steps:
+    """Estimates of log Z(beta')/Z(beta) for every pair, with the influence of every batch on them."""
 
-    value: float
-    error: float
+    value: Numbers
+    influence: Numbers
+    """(copies, batches, pairs)"""
 
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        return f"{self.value:.4f} ± {self.error:.4f}"
+    def total(self) -> Estimate:
+        """Return their sum."""
+        return estimate(float(self.value.sum()), self.influence.sum(axis=2))
 
 
-def stepping_stone(records: Sequence[Record]) -> Estimate:
-    """Sum over pairs of the log of the mean of exp((beta' - beta) log_likelihood) at the lower beta.
+@dataclass(frozen=True)
+class EvidenceCurve:
+    """log Z(beta)/Z(0) at the betas of the schedule, and in between by its slope, which is the mean log-likelihood."""
 
-    The error is that of the whole sum, linearised, between batches and copies: swaps correlate the chains, so the
-    errors of single pairs would not add up.
+    schedule: Numbers
+    value: Numbers
+    error: Numbers
+    slope: Numbers
+
+    def __call__(self, beta: ArrayLike) -> Numbers:
+        """Value at any beta from 0 to 1."""
+        return PiecewiseCubic(self.schedule, self.value, self.slope)(beta)
+
+
+def forward_stones(batches: Batches) -> Steps:
+    """Stepping stones up: the mean of exp((beta' - beta) log_likelihood) at the lower beta."""
+    return Steps(*_log_of_mean(batches, FORWARD))
+
+
+def backward_stones(batches: Batches) -> Steps:
+    """Stepping stones down: one over the mean of exp(-(beta' - beta) log_likelihood) at the upper beta.
+
+    Where the likelihood is zero, the upper chain never is: what it says of the reference is true of a share
+    1 - p0 of it.
     """
-    scans = np.concatenate([record.scans for record in records]).astype(np.float64)
-    scale = np.concatenate([record.stone_scale for record in records])
-    sums = np.concatenate([record.stone_sum for record in records])
-    top = scale.max(axis=0)
-    if not np.isfinite(top).all():
-        return Estimate(-math.inf, math.nan)
-    weights = sums * np.exp(scale - top)
-    means = weights.sum(axis=0) / scans.sum()
-    value = float(np.sum(top + np.log(means)))
-    batches = len(scans)
-    if batches < 2:
-        return Estimate(value, math.nan)
-    deviation = ((weights / scans[:, None]) / means - 1.0).sum(axis=1)
-    share = scans / scans.sum()
-    variance = float(np.sum((share * deviation) ** 2)) * batches / (batches - 1)
-    return Estimate(value, math.sqrt(variance))
+    value, influence = _log_of_mean(batches, BACKWARD)
+    value, influence = -value, -influence
+    share = batches.zero_share
+    if share > 0:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value[0] += np.log1p(-share)
+            influence[:, :, 0] -= batches.influence(batches.zeros) / (1.0 - share)
+    return Steps(value, influence)
 
 
-def batch_means(sums: Numbers, scans: Numbers) -> tuple[Numbers, Numbers]:
-    """Mean over all scans and its standard error, from sums over batches (first axis)."""
-    total = scans.sum()
-    mean = sums.sum(axis=0) / total
-    batches = len(scans)
-    if batches < 2:
-        return mean, np.full(np.shape(mean), np.nan)
-    shape = (batches,) + (1,) * (np.ndim(sums) - 1)
-    deviation = (sums - scans.reshape(shape) * mean) / total
-    return mean, np.sqrt((deviation**2).sum(axis=0) * batches / (batches - 1))
+def _log_of_mean(batches: Batches, way: int) -> tuple[Numbers, Numbers]:
+    """Log of the mean of scaled sums, and its influence."""
+    scale, sums = batches.stone_scale[way], batches.stone_sum[way]
+    top = scale.max(axis=(0, 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.where(sums > 0, sums * np.exp(scale - top), 0.0)
+        mean = batches.mean(weights)
+        return np.where(mean > 0, top + np.log(mean), -np.inf), batches.influence(weights) / mean
+
+
+def average(first: Steps, second: Steps) -> Steps:
+    """Mean of two estimates, pair by pair: forward and backward stones err to opposite sides."""
+    return Steps(0.5 * (first.value + second.value), 0.5 * (first.influence + second.influence))
+
+
+def bennett(batches: Batches, pivot: Numbers) -> Steps:
+    """Bennett's acceptance ratio: both chains of a pair, each where the other one has mass too.
+
+    For a pivot equal to log Z(beta')/Z(beta) no other estimator from one pair of chains has a smaller variance; for any
+    other it is still consistent. It comes from the previous round, so that sums suffice. Reference draws of likelihood
+    zero count as zeros.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = [batches.mean(batches.bridge[way]) for way in (FORWARD, BACKWARD)]
+        influence = [batches.influence(batches.bridge[way]) / means[way] for way in (FORWARD, BACKWARD)]
+        value = pivot + np.log(means[FORWARD]) - np.log(means[BACKWARD])
+    return Steps(value, influence[FORWARD] - influence[BACKWARD])
+
+
+def thermodynamic_integration(schedule: Numbers, energies: Energies) -> dict[str, Estimate]:
+    """Integrate the mean log-likelihood over beta: the paper's sum over upper ends, and the trapezoid.
+
+    Their bias is how far they are from the trapezoid corrected by its slopes, which are variances of the
+    log-likelihood. Where the likelihood is zero on a part of the reference, the integrand is infinite at 0.
+    """
+    step = np.diff(schedule)
+    upper = np.concatenate([[0.0], step])
+    both = 0.5 * (upper + np.concatenate([step, [0.0]]))
+    correction = float(np.sum(step**2 / 12.0 * np.diff(energies.variance)))
+    truth = float(both @ energies.mean) - correction
+    found = {}
+    for name, weights in (("thermodynamic_sum", upper), ("thermodynamic_trapezoid", both)):
+        value = float(weights @ energies.mean)
+        if energies.zero_share > 0:
+            found[name] = Estimate(math.nan, math.nan, 1.0, math.nan)
+        else:
+            found[name] = estimate(value, energies.influence @ weights, bias=value - truth)
+    return found
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Every estimator of one round, and what follows from the best of them."""
+
+    estimates: dict[str, Estimate]
+    curve: EvidenceCurve
+    differences: dict[tuple[str, str], Estimate]
+    """Differences between estimators that must agree, with errors of their own: the estimators share their draws."""
+    known: Numbers
+    """The best that is known of every step log Z(beta')/Z(beta), for the next round's pivots."""
+    influence: Numbers
+    """Influence of the batches on the best estimate."""
+
+    @property
+    def best(self) -> Estimate:
+        """The best estimate that there is."""
+        return next(
+            (self.estimates[name] for name in PREFERENCE if self.estimates[name].valid), self.estimates["bennett"]
+        )
+
+
+def evidence(schedule: Numbers, pivot: Numbers, batches: Batches, energies: Energies) -> Evidence:
+    """Estimate the evidence by every way there is."""
+    forward, backward = forward_stones(batches), backward_stones(batches)
+    steps = {
+        "bennett": bennett(batches, pivot),
+        "stepping_stone": average(forward, backward),
+        "stepping_stone_forward": forward,
+        "stepping_stone_backward": backward,
+    }
+    estimates = {name: part.total() for name, part in steps.items()}
+    best = next((steps[name] for name in PREFERENCE if estimates[name].valid), steps["bennett"])
+    known = steps["bennett"].value
+    for name in PREFERENCE[1:]:
+        known = np.where(np.isfinite(known), known, steps[name].value)
+    return Evidence(
+        estimates=estimates | thermodynamic_integration(schedule, energies),
+        curve=_curve(schedule, best, energies),
+        differences={pair: _difference(*(steps[name] for name in pair)) for pair in _MUST_AGREE},
+        known=np.where(np.isfinite(known), known, 0.0),
+        influence=best.influence.sum(axis=2),
+    )
+
+
+_MUST_AGREE = (
+    ("stepping_stone_forward", "stepping_stone_backward"),
+    ("stepping_stone_forward", "bennett"),
+    ("stepping_stone_backward", "bennett"),
+)
+
+
+def _difference(first: Steps, second: Steps) -> Estimate:
+    with np.errstate(invalid="ignore"):
+        return Steps(first.value - second.value, first.influence - second.influence).total()
+
+
+def _curve(schedule: Numbers, steps: Steps, energies: Energies) -> EvidenceCurve:
+    """Add the steps up; between them the curve follows its slopes at the betas, which are mean log-likelihoods."""
+    value = np.concatenate([[0.0], np.cumsum(steps.value)])
+    error = np.concatenate([[0.0], standard_errors(np.cumsum(steps.influence, axis=2))])
+    return EvidenceCurve(schedule, value, error, _convex_slopes(steps.value / np.diff(schedule), energies.mean))
+
+
+def _convex_slopes(secants: Numbers, slopes: Numbers) -> Numbers:
+    """Keep slopes between the secants on either side, and those at the ends where a convex cubic can have them.
+
+    The curve is convex. Only noise, or a reference under which the log-likelihood has no mean, can leave these bounds.
+    """
+    low, high = np.minimum(secants[:-1], secants[1:]), np.maximum(secants[:-1], secants[1:])
+    bounded = np.array(slopes, dtype=np.float64)
+    bounded[1:-1] = np.clip(slopes[1:-1], low, high)
+    first, last = secants[0], secants[-1]
+    bounded[0] = np.clip(slopes[0], min(3.0 * first - 2.0 * bounded[1], first), first)
+    bounded[-1] = np.clip(slopes[-1], last, max(3.0 * last - 2.0 * bounded[-2], last))
+    return np.where(np.isfinite(bounded), bounded, np.append(secants, last))

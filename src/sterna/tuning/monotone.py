@@ -1,4 +1,4 @@
-"""Monotone cubic interpolation (Fritsch and Carlson 1980)."""
+"""Piecewise cubic interpolation: by given slopes (Hermite), and monotone (Fritsch and Carlson 1980)."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class MonotoneCubic:
-    """The non-decreasing piecewise cubic through points (x, y), with the given slopes at them."""
+class PiecewiseCubic:
+    """The piecewise cubic through points (x, y), with the given slopes at them."""
 
     x: Numbers
     y: Numbers
@@ -33,6 +33,10 @@ class MonotoneCubic:
         start, end = self.slopes[k] * length, self.slopes[k + 1] * length
         inner = t * t * (3 - 2 * t) * rise + t * (1 - t) * ((1 - t) * start - t * end)
         return np.asarray(self.y[k] + inner)
+
+
+class MonotoneCubic(PiecewiseCubic):
+    """A piecewise cubic that never decreases."""
 
     def derivative(self, at: ArrayLike) -> Numbers:
         """Slope of the curve: a piecewise quadratic, never negative."""

@@ -1,0 +1,132 @@
+"""A round's batches of all copies: means over scans, and standard errors of whatever follows from them.
+
+An estimator is linearised: its *influence* is, for every batch, how far the batch alone would move it. Errors come
+from the influence of the whole estimator, as swaps correlate the chains, and from its correlation along the batches, as
+draws remember more than one batch.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.diagnostics import effective_size
+from sterna.engine.record import Record
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and its standard error.
+
+    >>> Estimate(-3.2, 0.1).interval(0.95)
+    (-3.395..., -3.004...)
+    """
+
+    value: float
+    error: float
+    freedom: float = math.inf
+    """Degrees of freedom of the error, from which intervals follow."""
+    bias: float = 0.0
+    """What the spacing of the schedule adds to the value, where the estimator is not exact for every schedule."""
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} ± {self.error:.4f}"
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is a value at all."""
+        return math.isfinite(self.value)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Interval that covers the truth with this probability."""
+        half = self.error * student_quantile(0.5 + 0.5 * level, self.freedom)
+        return self.value - half, self.value + half
+
+    def to_dict(self) -> dict[str, float | list[float]]:
+        """Return plain numbers, for JSON."""
+        return {"value": self.value, "error": self.error, "interval": list(self.interval()), "bias": self.bias}
+
+
+def student_quantile(probability: float, freedom: float) -> float:
+    """Quantile of Student's distribution; that of the normal for infinite freedom."""
+    from scipy.special import ndtri, stdtrit
+
+    return float(ndtri(probability) if math.isinf(freedom) else stdtrit(freedom, probability))
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Sums over batches, (copies, batches, ...), of all copies' records in their order."""
+
+    scans: Numbers
+    rejection: Numbers
+    second_rejection: Numbers
+    zeros: Numbers
+    stone_scale: Numbers
+    """(2, copies, batches, pairs)"""
+    stone_sum: Numbers
+    bridge: Numbers
+    moments: Numbers
+    """(4, copies, batches, chains)"""
+
+    @property
+    def zero_share(self) -> float:
+        """Share of the reference's draws with likelihood zero."""
+        return float(self.zeros.sum() / self.scans.sum())
+
+    def mean(self, sums: Numbers) -> Numbers:
+        """Mean over all scans of a quantity that was summed by batch."""
+        return np.asarray(sums.sum(axis=(0, 1)) / self.scans.sum())
+
+    def influence(self, sums: Numbers) -> Numbers:
+        """Influence of every batch on the mean of a quantity."""
+        scans = self.scans.reshape(self.scans.shape + (1,) * (sums.ndim - 2))
+        return np.asarray((sums - scans * self.mean(sums)) / self.scans.mean())
+
+
+def merge(records: Sequence[Record]) -> Batches:
+    """Set the copies' batches side by side."""
+    return Batches(
+        scans=np.stack([record.scans for record in records]).astype(np.float64),
+        rejection=np.stack([record.rejection for record in records]),
+        second_rejection=np.stack([record.second_rejection for record in records]),
+        zeros=np.stack([record.zeros for record in records]).astype(np.float64),
+        stone_scale=np.stack([record.stone_scale for record in records], axis=1),
+        stone_sum=np.stack([record.stone_sum for record in records], axis=1),
+        bridge=np.stack([record.bridge for record in records], axis=1),
+        moments=np.stack([record.moments for record in records], axis=1),
+    )
+
+
+def standard_error(influence: Numbers) -> tuple[float, float]:
+    """Standard error of a mean from the influence of its batches (copies, batches), and its degrees of freedom.
+
+    The batches' memory is taken from their autocorrelation (Geyer's initial sequence), so they need not be longer
+    than it. Where there are too few for that, they count as independent.
+    """
+    if influence.size < 2 or not np.isfinite(influence).all():
+        return math.nan, 1.0
+    size = effective_size(influence) if influence.shape[1] >= 4 else float(influence.size)
+    # simulated autoregressive series of any memory: their errors scatter as if of this freedom
+    freedom = max(1.0, 0.25 * min(size, influence.size))
+    return float(influence.std(ddof=1)) / math.sqrt(size), freedom
+
+
+def standard_errors(influence: Numbers) -> Numbers:
+    """Standard errors of several means: influence (copies, batches, means)."""
+    return np.array([standard_error(influence[:, :, k])[0] for k in range(influence.shape[2])])
+
+
+def estimate(value: float, influence: Numbers, bias: float = 0.0) -> Estimate:
+    """Return a value with the error that its influence shows."""
+    if not math.isfinite(value):
+        return Estimate(value, math.nan, 1.0, bias)
+    error, freedom = standard_error(influence)
+    return Estimate(float(value), error, freedom, bias)

@@ -1,0 +1,54 @@
+"""How many chains: N = ceil(2 Lambda) for chains one above N (paper, section on tuning N), learned from the rounds."""
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sterna.rounds import Round
+
+# A run that is to find the number by itself begins with this many chains, and never takes more than MOST.
+FIRST, MOST = 8, 1000
+
+# Above this mean rejection the barrier cannot be read from rejections: there are too few chains.
+SATURATED = 0.65
+
+# Rounds below so many scans are not trusted to say that there are too many chains.
+LEAST_SCANS_TO_SHRINK = 32
+
+# Exploration is slow where fewer than this share of the restarts come that rejections allow, if those are enough.
+SLOW_SHARE, ENOUGH_RESTARTS = 0.25, 20
+
+# Slow exploration is worth this many times the chains at most.
+MOST_BOOST = 4
+
+
+def optimal_n_chains(barrier: float) -> int:
+    """Number of chains for a barrier: both ends, and N = ceil(2 Lambda) intervals, one at least."""
+    return max(1, math.ceil(2.0 * barrier)) + 1
+
+
+def saturated(last: "Round") -> bool:
+    """Whether a round had too few chains to see the barrier."""
+    return float(last.rejection_of_possible.mean()) > SATURATED
+
+
+def explores_slowly(last: "Round") -> bool:
+    """Whether restarts are far below what the rejections allow."""
+    return last.predicted_restarts >= ENOUGH_RESTARTS and last.restarts < SLOW_SHARE * last.predicted_restarts
+
+
+def next_n_chains(last: "Round", boost: int, final: bool) -> int:
+    """Number of chains for the next round; after the final tuning round it only grows, and only on alarm.
+
+    `boost` is the multiple of the optimum that slow exploration has earned.
+    """
+    if saturated(last):
+        return min(2 * last.n_chains, max(MOST, last.n_chains))
+    # the jump at 0 is one interval's rejection, whatever the number of chains
+    wanted = boost * (optimal_n_chains(last.barrier.total - last.barrier.jump) - 1) + 1
+    wanted = min(wanted, max(MOST, last.n_chains))
+    if final:
+        return max(wanted, last.n_chains) if explores_slowly(last) else last.n_chains
+    if last.n_scans < LEAST_SCANS_TO_SHRINK:
+        return max(wanted, last.n_chains)
+    return wanted

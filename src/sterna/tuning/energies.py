@@ -1,0 +1,45 @@
+"""Energies of all chains: mean and variance of the log-likelihood, and how much of it one exploration keeps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.record import AFTER, BEFORE, PRODUCT, SQUARE
+from sterna.tuning.batches import Batches
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Moments of each chain's log-likelihood; those of the reference are over its draws of positive likelihood."""
+
+    mean: Numbers
+    variance: Numbers
+    autocorrelation: Numbers
+    """Correlation of the log-likelihood before and after one scan's exploration: 0 if exploration is independent."""
+    influence: Numbers
+    """Influence of every batch on the means: (copies, batches, chains)."""
+    variance_influence: Numbers
+    zero_share: float
+
+
+def energies(batches: Batches, centre: Numbers) -> Energies:
+    """Turn sums of powers around the round's centre into moments."""
+    after, square, before, product = (batches.moments[place] for place in (AFTER, SQUARE, BEFORE, PRODUCT))
+    counts = np.repeat(batches.scans[:, :, None], len(centre), axis=2)
+    counts[:, :, 0] -= batches.zeros
+    with np.errstate(all="ignore"):
+        total = counts.sum(axis=(0, 1))
+        shift, shift_before = after.sum(axis=(0, 1)) / total, before.sum(axis=(0, 1)) / total
+        # rounding can leave a constant energy with a variance just below zero
+        variance = np.maximum(square.sum(axis=(0, 1)) / total - shift**2, 0.0)
+        covariance = product.sum(axis=(0, 1)) / total - shift * shift_before
+        autocorrelation = np.where(variance > 0, np.clip(covariance / variance, -1.0, 1.0), np.nan)
+        spread = square - 2.0 * shift * after + counts * shift**2
+        typical = counts.mean(axis=(0, 1))
+        influence = (after - counts * shift) / typical
+        variance_influence = (spread - counts * variance) / typical
+    autocorrelation[0] = 0.0
+    return Energies(centre + shift, variance, autocorrelation, influence, variance_influence, batches.zero_share)

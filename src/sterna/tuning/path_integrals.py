@@ -1,0 +1,96 @@
+"""Integrals over the annealing path (paper, section on normalizing constants), and divergences built on them.
+
+With V = -log_likelihood, the divergences between reference and target follow from the path integral of V, which is
+minus the log evidence, and from the mean energies at the path's ends; so they have no discretisation bias. The
+Fisher-Rao length is the path integral of the standard deviation of V.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.errors import OptionError
+from sterna.tuning.batches import Estimate, estimate
+from sterna.tuning.energies import Energies
+from sterna.tuning.evidence import Evidence
+
+Numbers = NDArray[np.float64]
+
+
+def integrate(schedule: Numbers, values: Numbers, influence: Numbers) -> Estimate:
+    """Integrate over beta what is known at the schedule, by monotone cubics between.
+
+    The error is linearised by the trapezoid. The bias is what Richardson's rule says of a schedule of every other beta.
+    """
+    if not np.isfinite(values).all():
+        return Estimate(math.nan, math.nan, 1.0, math.nan)
+    value = _area(schedule, values)
+    coarse = np.unique(np.append(np.arange(0, len(schedule), 2), len(schedule) - 1))
+    step = np.diff(schedule)
+    weights = 0.5 * (np.concatenate([step, [0.0]]) + np.concatenate([[0.0], step]))
+    return estimate(value, influence @ weights, bias=(_area(schedule[coarse], values[coarse]) - value) / 3.0)
+
+
+def _area(x: Numbers, y: Numbers) -> float:
+    from scipy.interpolate import PchipInterpolator
+
+    return float(PchipInterpolator(x, y).integrate(x[0], x[-1]))
+
+
+def path_integral(function: Callable[..., Any], schedule: Numbers, log_likelihood: Numbers, batches: int) -> Estimate:
+    """Integrate E[function(V, beta)] over beta, from log-likelihoods of all chains: (copies, scans, chains)."""
+    copies, scans, chains = log_likelihood.shape
+    edges = np.arange(batches) * scans // batches
+    lengths = np.diff(np.append(edges, scans)).astype(np.float64)
+    values, influence = np.empty(chains), np.empty((copies, batches, chains))
+    for chain, beta in enumerate(schedule):
+        found = np.asarray(function(-log_likelihood[:, :, chain], float(beta)), dtype=np.float64)
+        if found.shape not in ((), (copies, scans)):
+            raise OptionError(
+                f"path_integral: the function gave an array of shape {found.shape} for {(copies, scans)} values of V: "
+                "it must return one number for each value, such as lambda v, beta: v**2."
+            )
+        everywhere = np.broadcast_to(found, (copies, scans))
+        values[chain] = everywhere.mean()
+        with np.errstate(invalid="ignore"):
+            sums = np.add.reduceat(everywhere, edges, axis=1)
+            influence[:, :, chain] = (sums - lengths * values[chain]) / lengths.mean()
+    return integrate(schedule, values, influence)
+
+
+def kl_reference_to_target(evidence: Evidence, energies: Energies) -> Estimate:
+    """KL(reference, target) = log Z(1)/Z(0) - E_0[log_likelihood]; infinite where the reference has likelihood zero."""
+    if energies.zero_share > 0:
+        return Estimate(math.inf, math.nan, 1.0)
+    value = evidence.best.value - float(energies.mean[0])
+    return estimate(value, evidence.influence - energies.influence[:, :, 0])
+
+
+def kl_target_to_reference(evidence: Evidence, energies: Energies) -> Estimate:
+    """KL(target, reference) = E_1[log_likelihood] - log Z(1)/Z(0): what the data taught."""
+    value = float(energies.mean[-1]) - evidence.best.value
+    return estimate(value, energies.influence[:, :, -1] - evidence.influence)
+
+
+def symmetric_kl(energies: Energies) -> Estimate:
+    """Sum of both divergences, E_1[log_likelihood] - E_0[log_likelihood]: the path integral of the variance of V."""
+    if energies.zero_share > 0:
+        return Estimate(math.inf, math.nan, 1.0)
+    value = float(energies.mean[-1] - energies.mean[0])
+    return estimate(value, energies.influence[:, :, -1] - energies.influence[:, :, 0])
+
+
+def fisher_rao_length(schedule: Numbers, energies: Energies) -> Estimate:
+    """Length of the path in the Fisher-Rao metric, the path integral of the standard deviation of V.
+
+    No path between reference and target is shorter than their Fisher-Rao distance; the annealing path may be longer.
+    """
+    if energies.zero_share > 0:
+        return Estimate(math.inf, math.nan, 1.0)
+    deviation = np.sqrt(energies.variance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        influence = np.where(deviation > 0, energies.variance_influence / (2.0 * deviation), 0.0)
+    return integrate(schedule, deviation, influence)
