@@ -300,6 +300,9 @@ static void measure(const struct round *round, int64_t batch)
         double lower = step * here, upper = step * next;
         add_stone(scale + pair, sum + pair, lower);
         add_stone(scale + way + pair, sum + way + pair, -upper);
+        add_stone(scale + 2 * way + pair, sum + 2 * way + pair, upper);
+        if (lower > -INFINITY)
+            add_stone(scale + 3 * way + pair, sum + 3 * way + pair, -lower);
         bridge[pair] += logistic(lower - round->pivot[pair]);
         bridge[way + pair] += logistic(round->pivot[pair] - upper);
         if (pair + 1 < pairs) {

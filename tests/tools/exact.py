@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 from scipy.special import beta as beta_function
-from scipy.special import betainc, logsumexp
-from scipy.stats import binom
+from scipy.special import betainc, betaln, logsumexp
+from scipy.stats import binom, multivariate_normal
 
 
 def normal_barrier(beta, dim, precision):
@@ -93,3 +93,39 @@ def ising_levels(size, coupling=1.0, field=0.0):
     levels = np.arange(-most, most + 1.0)
     seen = total > 0
     return coupling * levels[seen], np.log(total[seen])
+
+
+def ising_log_evidence(size, coupling=1.0):
+    """Return log Z(1)/Z(0) of a periodic Ising lattice of any size, by Kaufman's formula (1949)."""
+    k = coupling
+    order = np.arange(2 * size)
+    with np.errstate(invalid="ignore"):
+        gamma = np.arccosh(np.cosh(2 * k) ** 2 / np.sinh(2 * k) - np.cos(np.pi * order / size))
+    gamma[0] = 2 * k + math.log(math.tanh(k))
+    half = 0.5 * size * gamma
+    odd, even = half[1::2], half[0::2]
+    terms = [
+        (log_product(2 * np.cosh(odd)), 1.0),
+        (log_product(2 * np.sinh(odd)), 1.0),
+        (log_product(2 * np.cosh(even)), 1.0),
+        (log_product(2 * np.abs(np.sinh(even))), float(np.sign(even[0]))),
+    ]
+    logs, signs = zip(*terms, strict=True)
+    total = logsumexp(logs, b=signs) + math.log(0.5) + 0.5 * size**2 * math.log(2 * math.sinh(2 * k))
+    return float(total - size**2 * math.log(2))
+
+
+def log_product(factors):
+    """Logarithm of a product of positive numbers."""
+    return float(np.sum(np.log(factors)))
+
+
+def conjugate_log_evidence(y, prior_sd, noise_sd):
+    """Log density of y under N(mu, noise_sd^2) with mu from N(0, prior_sd^2): one normal vector."""
+    covariance = noise_sd**2 * np.eye(len(y)) + prior_sd**2
+    return float(multivariate_normal(np.zeros(len(y)), covariance).logpdf(y))
+
+
+def beta_binomial_log_evidence(successes, trials, a, b):
+    """Log of the integral of p^k (1 - p)^(n - k) under a Beta prior, without the binomial coefficient."""
+    return float(betaln(a + successes, b + trials - successes) - betaln(a, b))

@@ -2,7 +2,10 @@
 
 import math
 
+import exact
 import numpy as np
+
+import sterna
 
 
 def two_modes(x):
@@ -21,3 +24,29 @@ def corner(x):
     if x > 0.1:
         return -np.inf
     return -0.5 * ((x - 0.05) / 0.001) ** 2
+
+
+# Five numbers seen, seven successes in ten trials: models whose evidence is known.
+SEEN = np.array([1.3, 0.2, 2.1, 0.9, 1.6])
+CONJUGATE_LOG_EVIDENCE = exact.conjugate_log_evidence(SEEN, prior_sd=10.0, noise_sd=1.0)
+BETA_BINOMIAL_LOG_EVIDENCE = exact.beta_binomial_log_evidence(7, 10, 2.0, 3.0)
+
+
+def normal_log_likelihood(mu, y):
+    """Normal observations of unit noise."""
+    return -0.5 * np.sum((y - mu) ** 2) - 0.5 * y.size * np.log(2 * np.pi)
+
+
+def conjugate():
+    """Mean of normal observations under a wide normal prior."""
+    return sterna.Target(normal_log_likelihood, {"mu": sterna.Normal(0.0, 10.0)}, {"y": SEEN}, name="conjugate")
+
+
+def binomial_log_likelihood(p):
+    """Seven successes in ten trials."""
+    return 7.0 * np.log(p) + 3.0 * np.log1p(-p)
+
+
+def beta_binomial():
+    """Chance of success under a Beta prior."""
+    return sterna.Target(binomial_log_likelihood, {"p": sterna.Beta(2.0, 3.0)}, name="beta_binomial")

@@ -20,6 +20,9 @@ MAX_BATCHES = 200
 # Places in stones and bridges: what the lower chain of a pair says of the upper one, and the other way round.
 FORWARD, BACKWARD = 0, 1
 
+# Places in stones of the second moments of both, as the other chain sees them: rare weights of one are common there.
+FORWARD_SQUARE, BACKWARD_SQUARE = 2, 3
+
 # Places in moments: sums of energies after exploration, their squares, of energies before it, and of products.
 AFTER, SQUARE, BEFORE, PRODUCT = 0, 1, 2, 3
 
@@ -39,7 +42,8 @@ class Record(NamedTuple):
     zeros: Integers
     """Number of the reference's draws with likelihood zero, in each batch."""
     stone_scale: NDArray[np.float64]
-    """Largest exponent seen: (beta' - beta) * log_likelihood forward, its negative backward; (2, batches, pairs)."""
+    """Largest exponent seen: (beta' - beta) * log_likelihood of the lower chain forward, its negative of the upper
+    chain backward; of the other chain for the squares. (4, batches, pairs)"""
     stone_sum: NDArray[np.float64]
     """Sums of exp(exponent - scale) over scans."""
     bridge: NDArray[np.float64]
@@ -71,8 +75,8 @@ def new_record(
         rejection=np.zeros((batches, pairs)),
         second_rejection=np.zeros((batches, max(pairs - 1, 0))),
         zeros=np.zeros(batches, dtype=np.int64),
-        stone_scale=np.full((2, batches, pairs), -np.inf),
-        stone_sum=np.zeros((2, batches, pairs)),
+        stone_scale=np.full((4, batches, pairs), -np.inf),
+        stone_sum=np.zeros((4, batches, pairs)),
         bridge=np.zeros((2, batches, pairs)),
         moments=np.zeros((4, batches, n_chains)),
         positions=np.zeros((n_scans, n_chains), dtype=np.int16),
@@ -129,6 +133,9 @@ def add_pairs(
         upper = step * logs[replica_of[pair + 1], LOG_LIKELIHOOD]
         add_stone(record, FORWARD, batch, pair, lower)
         add_stone(record, BACKWARD, batch, pair, -upper)
+        add_stone(record, FORWARD_SQUARE, batch, pair, upper)
+        if lower > -math.inf:
+            add_stone(record, BACKWARD_SQUARE, batch, pair, -lower)
         record.bridge[FORWARD, batch, pair] += logistic(lower - pivot[pair])
         record.bridge[BACKWARD, batch, pair] += logistic(pivot[pair] - upper)
     for pair in range(schedule.size - 2):

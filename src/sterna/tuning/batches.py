@@ -70,7 +70,7 @@ class Batches:
     second_rejection: Numbers
     zeros: Numbers
     stone_scale: Numbers
-    """(2, copies, batches, pairs)"""
+    """(4, copies, batches, pairs)"""
     stone_sum: Numbers
     bridge: Numbers
     moments: Numbers
@@ -124,9 +124,9 @@ def standard_errors(influence: Numbers) -> Numbers:
     return np.array([standard_error(influence[:, :, k])[0] for k in range(influence.shape[2])])
 
 
-def estimate(value: float, influence: Numbers, bias: float = 0.0) -> Estimate:
-    """Return a value with the error that its influence shows."""
+def estimate(value: float, influence: Numbers, bias: float = 0.0, least_variance: float = 0.0) -> Estimate:
+    """Return a value with the error that its influence shows, or that theory knows to be the least."""
     if not math.isfinite(value):
         return Estimate(value, math.nan, 1.0, bias)
     error, freedom = standard_error(influence)
-    return Estimate(float(value), error, freedom, bias)
+    return Estimate(float(value), max(error, math.sqrt(least_variance)), freedom, bias)

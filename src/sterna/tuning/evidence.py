@@ -5,11 +5,12 @@ The first two are sums over neighbouring pairs of estimates of log Z(beta')/Z(be
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.engine.record import BACKWARD, FORWARD
+from sterna.engine.record import BACKWARD, BACKWARD_SQUARE, FORWARD, FORWARD_SQUARE
 from sterna.tuning.batches import Batches, Estimate, estimate, standard_errors
 from sterna.tuning.energies import Energies
 from sterna.tuning.monotone import PiecewiseCubic
@@ -27,10 +28,13 @@ class Steps:
     value: Numbers
     influence: Numbers
     """(copies, batches, pairs)"""
+    least_variance: Numbers | float = 0.0
+    """Variance of every pair's estimate if all draws were independent, where it is known by another way."""
 
     def total(self) -> Estimate:
         """Return their sum."""
-        return estimate(float(self.value.sum()), self.influence.sum(axis=2))
+        least = float(np.sum(self.least_variance))
+        return estimate(float(self.value.sum()), self.influence.sum(axis=2), least_variance=least)
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,14 @@ class EvidenceCurve:
 
 
 def forward_stones(batches: Batches) -> Steps:
-    """Stepping stones up: the mean of exp((beta' - beta) log_likelihood) at the lower beta."""
-    return Steps(*_log_of_mean(batches, FORWARD))
+    """Stepping stones up: the mean of exp((beta' - beta) log_likelihood) at the lower beta.
+
+    Of their variance the draws show little where the largest weights are too rare to be drawn. The second moment
+    of the weights is a mean over the upper chain, to which they are common.
+    """
+    value, influence = _log_of_mean(batches, FORWARD)
+    square, _ = _log_of_mean(batches, FORWARD_SQUARE)
+    return Steps(value, influence, _variance(square - value, batches))
 
 
 def backward_stones(batches: Batches) -> Steps:
@@ -59,13 +69,23 @@ def backward_stones(batches: Batches) -> Steps:
     1 - p0 of it.
     """
     value, influence = _log_of_mean(batches, BACKWARD)
+    square, _ = _log_of_mean(batches, BACKWARD_SQUARE)
+    square -= value
     value, influence = -value, -influence
     share = batches.zero_share
     if share > 0:
         with np.errstate(divide="ignore", invalid="ignore"):
             value[0] += np.log1p(-share)
+            square[0] -= np.log1p(-share)
             influence[:, :, 0] -= batches.influence(batches.zeros) / (1.0 - share)
-    return Steps(value, influence)
+    return Steps(value, influence, _variance(square, batches))
+
+
+def _variance(log_square: Numbers, batches: Batches) -> Numbers:
+    """Variance of the log of a mean, from the log of the second moment of weights of mean one."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = np.maximum(np.expm1(log_square), 0.0) / batches.scans.sum()
+    return np.where(np.isnan(variance), np.inf, variance)
 
 
 def _log_of_mean(batches: Batches, way: int) -> tuple[Numbers, Numbers]:
@@ -78,9 +98,23 @@ def _log_of_mean(batches: Batches, way: int) -> tuple[Numbers, Numbers]:
         return np.where(mean > 0, top + np.log(mean), -np.inf), batches.influence(weights) / mean
 
 
-def average(first: Steps, second: Steps) -> Steps:
-    """Mean of two estimates, pair by pair: forward and backward stones err to opposite sides."""
-    return Steps(0.5 * (first.value + second.value), 0.5 * (first.influence + second.influence))
+def combined(first: Steps, second: Steps) -> Steps:
+    """Mean of two estimates, pair by pair, each with the weight that the other one's variance gives it."""
+    variances = np.asarray(first.least_variance), np.asarray(second.least_variance)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.nan_to_num(variances[1] / (variances[0] + variances[1]), nan=0.5)
+    share = np.where(np.isinf(variances[1]) & np.isfinite(variances[0]), 1.0, share)
+    return Steps(
+        _weighted(share, first.value, second.value),
+        _weighted(share, first.influence, second.influence),
+        _weighted(share**2, variances[0], 0.0) + _weighted((1.0 - share) ** 2, variances[1], 0.0),
+    )
+
+
+def _weighted(share: Numbers, first: Any, second: Any) -> Numbers:
+    """Return share * first + (1 - share) * second, where nothing times infinity is nothing."""
+    with np.errstate(invalid="ignore"):
+        return np.where(share > 0, share * first, 0.0) + np.where(share < 1, (1.0 - share) * second, 0.0)
 
 
 def bennett(batches: Batches, pivot: Numbers) -> Steps:
@@ -144,7 +178,7 @@ def evidence(schedule: Numbers, pivot: Numbers, batches: Batches, energies: Ener
     forward, backward = forward_stones(batches), backward_stones(batches)
     steps = {
         "bennett": bennett(batches, pivot),
-        "stepping_stone": average(forward, backward),
+        "stepping_stone": combined(forward, backward),
         "stepping_stone_forward": forward,
         "stepping_stone_backward": backward,
     }
@@ -171,7 +205,8 @@ _MUST_AGREE = (
 
 def _difference(first: Steps, second: Steps) -> Estimate:
     with np.errstate(invalid="ignore"):
-        return Steps(first.value - second.value, first.influence - second.influence).total()
+        least = np.asarray(first.least_variance) + np.asarray(second.least_variance)
+        return Steps(first.value - second.value, first.influence - second.influence, least).total()
 
 
 def _curve(schedule: Numbers, steps: Steps, energies: Energies) -> EvidenceCurve:
