@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sterna.diagnostics import ess_bulk, mcse_mean, r_hat
 from sterna.engine.record import Record
 from sterna.target import Target
+from sterna.theory.rates import optimal_round_trip_rate, predicted_round_trip_rate
 from sterna.tuning.barrier import Barrier, communication_barrier
 from sterna.tuning.evidence import Estimate, batch_means, stepping_stone
-from sterna.tuning.rates import optimal_round_trip_rate, predicted_round_trip_rate
 
 if TYPE_CHECKING:
     import xarray

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sterna.tuning.rates import optimal_round_trip_rate, predicted_round_trip_rate, schedule_inefficiency
+from sterna.theory.rates import optimal_round_trip_rate, predicted_round_trip_rate, schedule_inefficiency
 
 
 def expected_round_trip(moves, start, top, bottom):
