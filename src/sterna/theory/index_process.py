@@ -99,9 +99,7 @@ def simulate_index_process(
     size = check_whole("n_scans", n_scans, 0, "give the number of scans, at least 0")
     chain = check_whole("start", start, 0, "give the number of a chain, from 0")
     if chain > acceptance.size - 2:
-        raise OptionError(
-            f"start={start}: with {acceptance.size - 2} rejections the last chain is {acceptance.size - 2}."
-        )
+        raise OptionError(f"start={start}: there are {acceptance.size - 1} chains; give a number below that.")
     path = IndexPath(np.empty(size + 1, dtype=np.int32), np.empty(size + 1, dtype=np.int8))
     words, _ = new_stream(seed, INDEX_PROCESS)
     walk(scheme_number(scheme), chain, check_direction(direction), acceptance, words, path.chain, path.direction)

@@ -80,9 +80,7 @@ def _hazard_table(hazard: Hazard) -> tuple[Numbers, Numbers]:
     places = np.linspace(0.0, 1.0, _POINTS)
     hazards = np.array(np.broadcast_to(hazard(places), places.shape), dtype=np.float64)
     if not np.isfinite(hazards).all() or hazards[0] != 0 or not (np.diff(hazards) >= 0).all():
-        raise OptionError(
-            "hazard(places) must not decrease from 0 at place 0: give the cumulative barrier of G(place)."
-        )
+        raise OptionError("hazard(places) must start at 0 and never decrease: give the cumulative barrier of G(place).")
     return places, hazards
 
 
