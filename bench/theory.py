@@ -8,39 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-import sterna
 from sterna import theory
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "tools")]
 import exact  # noqa: E402
 from distances import kolmogorov, law_of, wasserstein  # noqa: E402
+from independent import engine_rates, expected_time  # noqa: E402
 
-COORDINATES, GAIN = 10, 2.0
 COPIES, SCANS, TRIPS = 40, 20_000, 20_000
 COLUMNS = ("W1 paths", "W1 exact", "KS paths", "KS exact", "seconds")
-
-
-def gain(z):  # type: ignore[no-untyped-def]
-    """Independent terms, so that one pass of the heat bath is an independent draw."""
-    total = 0.0
-    for value in z:
-        total += GAIN * value
-    return total
-
-
-def engine_rates(n_chains: int, scheme: str) -> tuple[np.ndarray, np.ndarray]:
-    """Restarts per scan of every copy, and the exact rejections of the schedule that the engine tuned.
-
-    Tuning carries its legs over, so that none is lost at the start of sampling.
-    """
-    target = sterna.Target(gain, {"z": sterna.Bernoulli(0.5, shape=COORDINATES)})
-    result = sterna.sample(
-        target, n_chains=n_chains, n_rounds=13, n_scans=SCANS, n_copies=COPIES, scheme=scheme, progress=False
-    )
-    rates = np.array([record.trips[0] for record in result.records]) / SCANS
-    levels = exact.binomial_levels(COORDINATES, 0.5, GAIN)
-    return rates, exact.level_rejections(result.schedule, *levels)
 
 
 def round_trip_times() -> None:
@@ -50,11 +27,10 @@ def round_trip_times() -> None:
         f"{'scheme':<8}{'N':>5}{'theorem':>11}{'simulated':>11}{'error':>8}{'z':>7}{'engine':>11}{'error':>8}{'z':>7}"
     )
     for scheme, last in itertools.product(("deo", "seo"), (5, 10, 30, 100)):
-        rates, rejection = engine_rates(last + 1, scheme)
+        rates, rejection = engine_rates(last + 1, scheme, n_rounds=13, n_scans=SCANS, n_copies=COPIES)
         expected = theory.expected_round_trip_time(rejection, scheme)
         trips = theory.simulate_round_trips(rejection, TRIPS, scheme)
-        measured = (last + 1) / rates.mean()
-        error = measured * rates.std(ddof=1) / math.sqrt(len(rates)) / rates.mean()
+        measured, error = expected_time(rates, last + 1)
         print(
             f"{scheme:<8}{last:>5}{expected:>11.2f}{trips.mean:>11.2f}{trips.error:>8.2f}"
             f"{(trips.mean - expected) / trips.error:>+7.2f}"
