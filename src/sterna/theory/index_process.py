@@ -23,7 +23,7 @@ Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Steps between two returns from compiled code, about a second, so that a long simulation can be interrupted.
-_STEPS_AT_ONCE = 2e8
+STEPS_AT_ONCE = 2e8
 
 
 @compiled
@@ -159,7 +159,7 @@ def simulate_round_trips(rejection: ArrayLike, n_trips: int, scheme: str = "deo"
         raise OptionError(f"rejection[{pair}] is 1: no round trip can ever end. Give rejections below 1.")
     restart_times, times = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     words, _ = new_stream(seed, ROUND_TRIPS)
-    trips_at_once = max(1, int(_STEPS_AT_ONCE / expected))
+    trips_at_once = max(1, int(STEPS_AT_ONCE / expected))
     for first in range(0, size, trips_at_once):
         part = slice(first, first + trips_at_once)
         travel(scheme_number(scheme), acceptance, words, restart_times[part], times[part])

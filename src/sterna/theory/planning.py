@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from sterna.theory.checks import check_number, check_whole
-from sterna.theory.rates import optimal_n_chains, predicted_round_trip_rate
+from sterna.theory.rates import optimal_n_chains, optimal_n_copies, predicted_round_trip_rate
 
 
 @dataclass(frozen=True)
@@ -87,5 +87,5 @@ def plan(barrier: float, cores: int, seconds_per_scan: float) -> Plan:
     wanted = optimal_n_chains(barrier)
     replicas_per_core = math.ceil(wanted / available)
     places = replicas_per_core * available
-    copies = places // wanted
+    copies = optimal_n_copies(barrier, places)
     return Plan(float(barrier), available, seconds, places // copies, copies, replicas_per_core)

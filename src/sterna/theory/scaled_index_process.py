@@ -13,15 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from sterna.engine.communication import DEO
 from sterna.engine.compilation import compiled
 from sterna.theory.checks import check_direction, check_start, check_time, check_whole
-from sterna.theory.index_process import padded_acceptance, scheme_number, step, walk
+from sterna.theory.index_process import STEPS_AT_ONCE, padded_acceptance, scheme_number, step, walk
 from sterna.theory.poisson import poisson_chances
 from sterna.theory.streams import SCALED_INDEX_PROCESS, new_stream
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-# Steps between two returns from compiled code, about a second, so that a long simulation can be interrupted.
-_STEPS_AT_ONCE = 2e8
 
 
 class ScaledPath(NamedTuple):
@@ -100,7 +97,7 @@ def _nearest_chain(start: float, acceptance: Numbers) -> int:
 def scaled_index_path(
     rejection: ArrayLike, time: float, start: float = 0.0, direction: int = 1, scheme: str = "deo", seed: int = 1
 ) -> ScaledPath:
-    """Simulate one path up to `time`: the times of its scans, and where it is from each of them on.
+    """Simulate one path from the chain nearest to `start`: the times of its scans, and where it is after each of them.
 
     Examples
     --------
@@ -130,7 +127,7 @@ def scaled_index_ends(
     scheme: str = "deo",
     seed: int = 1,
 ) -> Numbers:
-    """Simulate many paths from one start and return where they are at `time`.
+    """Simulate many paths from the chain nearest to `start` and return where they are at `time`.
 
     Examples
     --------
@@ -144,7 +141,7 @@ def scaled_index_ends(
     scans = generator.poisson(expected, size)
     ends = np.empty(size, dtype=np.int64)
     chain, up = _nearest_chain(start, acceptance), check_direction(direction)
-    paths_at_once = max(1, int(_STEPS_AT_ONCE / (expected + 1)))
+    paths_at_once = max(1, int(STEPS_AT_ONCE / (expected + 1)))
     for first in range(0, size, paths_at_once):
         part = slice(first, first + paths_at_once)
         walk_to_ends(scheme_number(scheme), chain, up, acceptance, words, scans[part], ends[part])
