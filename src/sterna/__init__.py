@@ -1,6 +1,6 @@
 """sterna: non-reversible parallel tempering for Python."""
 
-from sterna import models
+from sterna import models, theory
 from sterna.distributions import (
     Bernoulli,
     Beta,
@@ -76,4 +76,5 @@ __all__ = [
     "__version__",
     "models",
     "sample",
+    "theory",
 ]

@@ -13,11 +13,10 @@ from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.rounds import Round, Rounds
 from sterna.target import Target
+from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.batches import Estimate
-from sterna.tuning.chains import optimal_n_chains
 from sterna.tuning.evidence import EvidenceCurve
 from sterna.tuning.path_integrals import path_integral
-from sterna.tuning.rates import optimal_round_trip_rate
 
 if TYPE_CHECKING:
     import xarray

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.engine.record import Record
+from sterna.theory.rates import predicted_round_trip_rate
 from sterna.tuning.barrier import Barrier, communication_barrier, without_zeros
 from sterna.tuning.batches import Estimate, merge, standard_error, standard_errors
 from sterna.tuning.energies import Energies, energies
@@ -19,7 +20,6 @@ from sterna.tuning.path_integrals import (
     kl_target_to_reference,
     symmetric_kl,
 )
-from sterna.tuning.rates import predicted_round_trip_rate
 
 Numbers = NDArray[np.float64]
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sterna.diagnostics import summary_of
+from sterna.theory.rates import optimal_n_chains
 from sterna.tuning.barrier import barrier_if_normal
 from sterna.tuning.batches import student_quantile
-from sterna.tuning.chains import SATURATED, SLOW_SHARE, explores_slowly, optimal_n_chains
+from sterna.tuning.chains import SATURATED, SLOW_SHARE, explores_slowly
 
 if TYPE_CHECKING:
     from sterna.result import Result

@@ -1,1 +1,1 @@
-"""Barrier, schedule, evidence and rates: pure functions of recorded statistics."""
+"""Barrier, schedule and evidence: pure functions of recorded statistics."""

@@ -1,7 +1,8 @@
 """How many chains: N = ceil(2 Lambda) for chains one above N (paper, section on tuning N), learned from the rounds."""
 
-import math
 from typing import TYPE_CHECKING
+
+from sterna.theory.rates import optimal_n_chains
 
 if TYPE_CHECKING:
     from sterna.rounds import Round
@@ -20,11 +21,6 @@ SLOW_SHARE, ENOUGH_RESTARTS = 0.25, 20
 
 # Slow exploration is worth this many times the chains at most.
 MOST_BOOST = 4
-
-
-def optimal_n_chains(barrier: float) -> int:
-    """Number of chains for a barrier: both ends, and N = ceil(2 Lambda) intervals, one at least."""
-    return max(1, math.ceil(2.0 * barrier)) + 1
 
 
 def saturated(last: "Round") -> bool:

@@ -1,0 +1,65 @@
+"""The limit of SEO's index process: Brownian motion with reflecting ends (paper, section on scaling limits)."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sterna.errors import OptionError
+from sterna.theory.checks import check_start, check_time, check_whole
+from sterna.theory.reflection import fold, folded_cdf
+from sterna.theory.streams import BROWNIAN_MOTION, new_stream
+
+Numbers = NDArray[np.float64]
+
+# From this time on the law differs from the uniform one by less than rounding: exp(-pi^2 t / 2) < 1e-17.
+_FORGOTTEN = 8.0
+
+
+def brownian_motion_path(times: ArrayLike, start: float = 0.0, seed: int = 1) -> Numbers:
+    """Draw one path at given times, exactly: a free Brownian motion, folded.
+
+    Examples
+    --------
+    >>> brownian_motion_path([0.0, 0.5, 1.0], start=0.25)[0]
+    np.float64(0.25)
+    """
+    clock = np.asarray(times, dtype=np.float64)
+    if clock.ndim != 1 or not np.isfinite(clock).all() or (clock < 0).any() or (np.diff(clock) < 0).any():
+        raise OptionError(f"times={np.array2string(clock, threshold=10)} must not decrease, from 0 on.")
+    _, generator = new_stream(seed, BROWNIAN_MOTION)
+    moves = np.sqrt(np.diff(clock, prepend=0.0)) * generator.standard_normal(clock.size)
+    return fold(check_start(start) + np.cumsum(moves))
+
+
+def brownian_motion_ends(time: float, n_paths: int, start: float = 0.0, seed: int = 1) -> Numbers:
+    """Draw where many paths from one start are at `time`.
+
+    Examples
+    --------
+    >>> brownian_motion_ends(0.0, n_paths=2, start=0.25)
+    array([0.25, 0.25])
+    """
+    size = check_whole("n_paths", n_paths, 1, "give the number of paths, at least 1")
+    _, generator = new_stream(seed, BROWNIAN_MOTION)
+    return fold(check_start(start) + math.sqrt(check_time(time)) * generator.standard_normal(size))
+
+
+def brownian_motion_cdf(place: ArrayLike, time: float, start: float = 0.0) -> Numbers:
+    """P(W(time) <= place), as a sum over the mirror images of the start.
+
+    Examples
+    --------
+    >>> brownian_motion_cdf([0.0, 0.5, 1.0], time=0.04, start=0.5)
+    array([0. , 0.5, 1. ])
+    """
+    from scipy.special import ndtr
+
+    until, first = check_time(time), check_start(start)
+    places = np.asarray(place, dtype=np.float64)
+    if until == 0:
+        return np.where(places >= first, 1.0, 0.0)
+    if until > _FORGOTTEN:
+        return np.clip(places, 0.0, 1.0)
+    deviation = math.sqrt(until)
+    return folded_cdf(places, lambda ends: np.asarray(ndtr((ends - first) / deviation)), 1.0 + 9.0 * deviation)

@@ -1,0 +1,69 @@
+"""What the functions of theory accept, and what they say otherwise."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sterna.errors import OptionError
+
+Numbers = NDArray[np.float64]
+
+
+def check_rejection(rejection: ArrayLike) -> Numbers:
+    """One probability for each pair of neighbouring chains."""
+    probabilities = np.asarray(rejection, dtype=np.float64)
+    if probabilities.ndim != 1 or probabilities.size == 0:
+        raise OptionError(
+            f"rejection has shape {probabilities.shape}; give one probability for each pair of neighbouring chains."
+        )
+    wrong = np.flatnonzero(~((probabilities >= 0) & (probabilities <= 1)))
+    if wrong.size:
+        raise OptionError(
+            f"rejection[{wrong[0]}]={probabilities[wrong[0]]} is no probability; give numbers from 0 to 1."
+        )
+    return probabilities
+
+
+def check_scheme(scheme: str) -> str:
+    """Return "deo" or "seo"."""
+    if scheme not in ("deo", "seo"):
+        raise OptionError(f'scheme={scheme!r} is unknown; give "deo" (non-reversible) or "seo" (reversible).')
+    return scheme
+
+
+def check_number(name: str, value: Any, least: float, why: str, most: float = math.inf, above: bool = False) -> float:
+    """Return a finite number from `least` (or strictly above it) to `most`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name}={value!r} is no number: {why}.") from None
+    if not (math.isfinite(number) and least <= number <= most) or (above and number == least):
+        raise OptionError(f"{name}={value!r} cannot be used: {why}.")
+    return number
+
+
+def check_whole(name: str, value: Any, least: int, why: str) -> int:
+    """Return a whole number of at least `least`."""
+    number = check_number(name, value, least, why)
+    if number != int(number):
+        raise OptionError(f"{name}={value!r} is not a whole number: {why}.")
+    return int(number)
+
+
+def check_time(time: float) -> float:
+    """Return a time of a scaled process."""
+    return check_number("time", time, 0.0, "give a finite time of at least 0")
+
+
+def check_start(start: float) -> float:
+    """Return a place of a scaled process."""
+    return check_number("start", start, 0.0, "give a place from 0 (the reference) to 1 (the target)", 1.0)
+
+
+def check_direction(direction: int) -> int:
+    """Return 1 where the direction is upwards and 0 where it is downwards, as compiled code has it."""
+    if direction not in (-1, 1):
+        raise OptionError(f"direction={direction!r} is unknown; give 1 (to the target) or -1 (to the reference).")
+    return 1 if direction == 1 else 0

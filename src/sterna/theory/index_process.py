@@ -1,0 +1,166 @@
+"""The index process as a Markov chain (paper, appendix on its kernel), simulated.
+
+Under efficient local exploration the chain and the direction of one replica, (I, epsilon), are a Markov chain of their
+own, which depends on the target through the rejections alone.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sterna.engine.communication import DEO, SEO
+from sterna.engine.compilation import compiled
+from sterna.engine.streams import uniform
+from sterna.errors import OptionError
+from sterna.theory.checks import check_direction, check_rejection, check_scheme, check_whole
+from sterna.theory.rates import expected_round_trip_time
+from sterna.theory.streams import INDEX_PROCESS, ROUND_TRIPS, new_stream
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Steps between two returns from compiled code, about a second, so that a long simulation can be interrupted.
+STEPS_AT_ONCE = 2e8
+
+
+@compiled
+def step(scheme: int, chain: int, up: int, acceptance: Numbers, words: Any) -> tuple[int, int]:
+    """Advance by one scan: propose the neighbour in the direction `up` (1 or 0), then choose the next direction.
+
+    `acceptance[chain]` belongs to the pair below the chain and `acceptance[chain + 1]` to that above it; it is 0 beyond
+    the two ends.
+    """
+    accepted = 1 if uniform(words) < acceptance[chain + up] else 0
+    chain += accepted * (2 * up - 1)
+    if scheme == DEO:
+        # go on after a swap, turn after a rejection, to which the ends belong
+        return chain, up if accepted else 1 - up
+    return chain, 1 if uniform(words) < 0.5 else 0
+
+
+@compiled
+def walk(scheme: int, chain: int, up: int, acceptance: Numbers, words: Any, chains: Any, directions: Any) -> None:
+    """Write the path after each of `chains.size - 1` steps, its start included."""
+    chains[0], directions[0] = chain, 2 * up - 1
+    for n in range(1, chains.size):
+        chain, up = step(scheme, chain, up, acceptance, words)
+        chains[n], directions[n] = chain, 2 * up - 1
+
+
+@compiled
+def travel(scheme: int, acceptance: Numbers, words: Any, restart_times: Integers, times: Integers) -> None:
+    """Make `times.size` round trips, each from the arrival at the reference to the next one after the target."""
+    last = acceptance.size - 2
+    for trip in range(times.size):
+        chain, up, clock = 0, 0, 0
+        if scheme == SEO and uniform(words) < 0.5:
+            up = 1
+        while chain < last:
+            chain, up = step(scheme, chain, up, acceptance, words)
+            clock += 1
+        restart_times[trip] = clock
+        while chain > 0:
+            chain, up = step(scheme, chain, up, acceptance, words)
+            clock += 1
+        times[trip] = clock
+
+
+def padded_acceptance(rejection: ArrayLike) -> Numbers:
+    """Acceptance probabilities with a 0 beyond either end, where there is nobody to swap with."""
+    return np.pad(1.0 - check_rejection(rejection), 1)
+
+
+def scheme_number(scheme: str) -> int:
+    """The engine's number of a scheme."""
+    return DEO if check_scheme(scheme) == "deo" else SEO
+
+
+class IndexPath(NamedTuple):
+    """The path of one replica: chains from 0 to N, and directions -1 or 1 of the next proposals."""
+
+    chain: NDArray[np.int32]
+    direction: NDArray[np.int8]
+
+
+def simulate_index_process(
+    rejection: ArrayLike, n_scans: int, scheme: str = "deo", start: int = 0, direction: int = 1, seed: int = 1
+) -> IndexPath:
+    """Simulate the path of one replica from chain `start`, which is its first entry.
+
+    Examples
+    --------
+    >>> simulate_index_process([0.0, 0.0], 6).chain
+    array([0, 1, 2, 2, 1, 0, 0], dtype=int32)
+    """
+    acceptance = padded_acceptance(rejection)
+    size = check_whole("n_scans", n_scans, 0, "give the number of scans, at least 0")
+    chain = check_whole("start", start, 0, "give the number of a chain, from 0")
+    if chain > acceptance.size - 2:
+        raise OptionError(f"start={start}: there are {acceptance.size - 1} chains; give a number below that.")
+    path = IndexPath(np.empty(size + 1, dtype=np.int32), np.empty(size + 1, dtype=np.int8))
+    words, _ = new_stream(seed, INDEX_PROCESS)
+    walk(scheme_number(scheme), chain, check_direction(direction), acceptance, words, path.chain, path.direction)
+    return path
+
+
+@dataclass(frozen=True)
+class RoundTrips:
+    """Independent round trips of one replica, in scans."""
+
+    n_chains: int
+    restart_times: Integers
+    """Scans from the reference to the target, the first leg of each trip."""
+    times: Integers
+    """Scans from the reference to the target and back."""
+
+    @property
+    def round_trips(self) -> int:
+        """How many there are; each contains one restart."""
+        return len(self.times)
+
+    @property
+    def scans(self) -> int:
+        """Length of all of them."""
+        return int(self.times.sum())
+
+    @property
+    def mean(self) -> float:
+        """Estimate of E[T]; unbiased, as the number of trips was fixed and not that of scans."""
+        return float(self.times.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean."""
+        return float(self.times.std(ddof=1)) / math.sqrt(len(self.times)) if len(self.times) > 1 else math.nan
+
+    @property
+    def rate(self) -> float:
+        """Round trips per scan of all N + 1 replicas together."""
+        return self.n_chains / self.mean
+
+
+def simulate_round_trips(rejection: ArrayLike, n_trips: int, scheme: str = "deo", seed: int = 1) -> RoundTrips:
+    """Simulate round trips of one replica without keeping its path.
+
+    Examples
+    --------
+    >>> trips = simulate_round_trips([0.5, 0.5, 0.5], 10_000)
+    >>> abs(trips.mean - expected_round_trip_time([0.5, 0.5, 0.5])) < 5 * trips.error
+    True
+    """
+    acceptance = padded_acceptance(rejection)
+    size = check_whole("n_trips", n_trips, 1, "give the number of round trips, at least 1")
+    expected = expected_round_trip_time(rejection, scheme)
+    if math.isinf(expected):
+        pair = int(np.argmax(np.asarray(rejection) >= 1))
+        raise OptionError(f"rejection[{pair}] is 1: no round trip can ever end. Give rejections below 1.")
+    restart_times, times = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    words, _ = new_stream(seed, ROUND_TRIPS)
+    trips_at_once = max(1, int(STEPS_AT_ONCE / expected))
+    for first in range(0, size, trips_at_once):
+        part = slice(first, first + trips_at_once)
+        travel(scheme_number(scheme), acceptance, words, restart_times[part], times[part])
+    return RoundTrips(acceptance.size - 1, restart_times, times)

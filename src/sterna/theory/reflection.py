@@ -1,0 +1,30 @@
+"""Reflection at both ends of [0, 1], as a folded line: what the two scaling limits share."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Numbers = NDArray[np.float64]
+
+
+def fold(place: ArrayLike) -> Numbers:
+    """Fold the line onto [0, 1], with mirrors at all whole numbers.
+
+    Examples
+    --------
+    >>> fold([0.25, 1.25, 2.25, -0.25])
+    array([0.25, 0.75, 0.25, 0.25])
+    """
+    once = np.mod(np.asarray(place, dtype=np.float64), 2.0)
+    return np.minimum(once, 2.0 - once)
+
+
+def folded_cdf(place: ArrayLike, free_cdf: Callable[[Numbers], Numbers], reach: float) -> Numbers:
+    """P(fold(X) <= place) from the law of X on the line, which has no atoms and lies within `reach` of 0."""
+    places = np.asarray(place, dtype=np.float64)
+    total = np.zeros(places.shape)
+    for image in range(-math.ceil(reach / 2) - 1, math.ceil(reach / 2) + 2):
+        total += free_cdf(2 * image + places) - free_cdf(2 * image - places)
+    return np.where(places < 0, 0.0, np.where(places >= 1, free_cdf(np.array(np.inf)), total))
