@@ -27,10 +27,12 @@ def test_json_is_one_object_and_nothing_else():
     assert set(KEYS.split()) <= set(result)
     assert result["n_chains"] == 6 == len(result["schedule"]) == len(result["rejection"]) + 1
     assert result["n_scans"] == 254
-    assert set(result["log_evidence"]) == {"value", "error"} == set(result["evidence"]["stepping_stone"])
+    assert set(result["log_evidence"]) == {"value", "error", "interval", "bias"} == set(result["evidence"]["bennett"])
     assert set(result["timing"]) == {"compile", "tuning", "sampling"}
     assert set(result["summary"]) == {"x[0]", "x[1]"}
-    assert set(result["summary"]["x[0]"]) == {"mean", "mcse", "sd", "ess_bulk", "r_hat"}
+    assert set(result["summary"]["x[0]"]) == {
+        "mean", "mcse", "sd", "ess_bulk", "r_hat", "ess_within", "r_hat_within",
+    }  # fmt: skip
     assert result["warnings"] == []
     assert "round 5" in done.stderr
 
@@ -82,7 +84,7 @@ def test_a_target_in_a_file(tmp_path):
     [
         (["run", "nromal"], "no built-in model 'nromal'"),
         (["run", "normal", "--chains", "1"], "n_chains=1 must be from 2"),
-        (["run", "normal", "--chains", "auto"], "not available yet"),
+        (["run", "normal", "--rounds", "0", "--scans", "9"], 'n_chains="auto" learns the number of chains'),
         (["run", "normal", "--chains", "many"], "'many' is not a whole number"),
         (["run", "normal", "--set", "dim"], "write KEY=VALUE"),
         (["run", "normal", "--set", "colour=red"], "no parameter 'colour'"),

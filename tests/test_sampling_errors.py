@@ -30,7 +30,7 @@ def sample(function=likelihood, reference=REFERENCE, **options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_chains": 1}, "n_chains=1 must be from 2 to 32767: chains need two ends, the reference and the target"),
+        ({"n_chains": 1}, 'n_chains=1 must be from 2 to 32767: give a number of chains, both ends included, or "auto"'),
         ({"n_chains": 0}, "n_chains=0 must be"),
         ({"n_chains": -3}, "n_chains=-3 must be"),
         ({"n_chains": 32768}, "n_chains=32768 must be"),
@@ -38,8 +38,8 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"n_chains": "5"}, "n_chains='5' is not a whole number"),
         ({"n_chains": None}, "n_chains=None is not a whole number"),
         ({"n_chains": True}, "n_chains=True is not a whole number"),
-        ({"n_chains": "auto"}, 'n_chains="auto" is not available yet: give a number'),
-        ({"n_copies": "auto"}, 'n_copies="auto" is not available yet: give a number'),
+        ({"n_chains": "auto", "n_rounds": 0, "n_scans": 5}, "learns the number of chains while tuning"),
+        ({"n_copies": "many"}, "n_copies='many' is not a whole number"),
         ({"n_copies": 0}, "n_copies=0 must be at least 1"),
         ({"n_copies": 1.5}, "n_copies=1.5 is not a whole number"),
         ({"n_rounds": -1}, "n_rounds=-1 must be from 0 to 40"),

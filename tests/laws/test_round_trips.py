@@ -53,14 +53,14 @@ def counts_after_every_scan(last, n_scans):
     copy, record = new_copy(last + 1, 1), new_record(n_scans, last + 1, 1, 0, 1)
     plan = Plan(
         block=target.block, explore=address_of(explore, EXPLORE), explorer_data=np.zeros(1, dtype=np.int64), scheme=DEO,
-        schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile([1.0, 1.0], (last + 1, 1)), seed=1, round_number=1,
-        n_scans=n_scans, thin=1,
+        schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile([1.0, 1.0], (last + 1, 1)),
+        pivot=np.zeros(last), centre=np.zeros(last + 1), seed=1, round_number=1, n_scans=n_scans, thin=1,
     )  # fmt: skip
     statistics, stream = np.zeros((last + 1, 2)), new_generator()
     counts = []
     for scan in range(1, n_scans + 1):
         run_scans(plan, 0, copy, statistics, record, scan, scan, *stream)
-        counts.append(tuple(record.trips))
+        counts.append(tuple(record.trips[:2]))
     return counts, record.positions
 
 

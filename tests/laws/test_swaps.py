@@ -148,7 +148,7 @@ def scan_matrix(parity, faults=None):
     code.view = lambda block: block
     code.call_explore = lambda address, arguments: explorer.explore(*arguments)
     code.start_stream = code.scan_key = code.follow = lambda *_: None
-    code.add_energies = code.add_states = code.batch_of = lambda *_: None
+    code.add_pairs = code.add_chains = code.add_states = code.batch_of = lambda *_: None
     logs_of_chance = np.stack([np.zeros(2), np.ones(2), np.log(1 - CHANCE), np.log(CHANCE)], axis=1)
     program = program_code.Program(
         dimension=2, log_likelihood=1, likelihood_change=0, log_reference=0, draw_reference=0, data=0,
@@ -161,7 +161,7 @@ def scan_matrix(parity, faults=None):
 def _scan_matrix(code, program, forks):
     plan = code.Plan(
         block=program, explore=1, explorer_data=np.zeros(1), scheme=0, schedule=SCHEDULE,
-        parameters=np.tile([1.0, 1.0, 2.0], (3, 1)), seed=1, round_number=1, n_scans=1, thin=1,
+        parameters=np.tile([1.0, 1.0, 2.0], (3, 1)), pivot=np.zeros(2), centre=np.zeros(3), seed=1, round_number=1, n_scans=1, thin=1,
     )  # fmt: skip
     points = list(itertools.product(itertools.product((0.0, 1.0), repeat=2), repeat=3))
     number = {point: k for k, point in enumerate(points)}

@@ -113,10 +113,13 @@ def standard_error(influence: Numbers) -> tuple[float, float]:
     """
     if influence.size < 2 or not np.isfinite(influence).all():
         return math.nan, 1.0
-    size = effective_size(influence) if influence.shape[1] >= 4 else float(influence.size)
+    # squares of huge energies would overflow
+    scale = float(np.abs(influence).max()) or 1.0
+    series = influence / scale
+    size = effective_size(series) if series.shape[1] >= 4 else float(series.size)
     # simulated autoregressive series of any memory: their errors scatter as if of this freedom
-    freedom = max(1.0, 0.25 * min(size, influence.size))
-    return float(influence.std(ddof=1)) / math.sqrt(size), freedom
+    freedom = max(1.0, 0.25 * min(size, series.size))
+    return scale * float(series.std(ddof=1)) / math.sqrt(size), freedom
 
 
 def standard_errors(influence: Numbers) -> Numbers:

@@ -137,18 +137,19 @@ def thermodynamic_integration(schedule: Numbers, energies: Energies) -> dict[str
     Their bias is how far they are from the trapezoid corrected by its slopes, which are variances of the
     log-likelihood. Where the likelihood is zero on a part of the reference, the integrand is infinite at 0.
     """
+    if energies.zero_share > 0:
+        invalid = Estimate(math.nan, math.nan, 1.0, math.nan)
+        return {"thermodynamic_sum": invalid, "thermodynamic_trapezoid": invalid}
     step = np.diff(schedule)
     upper = np.concatenate([[0.0], step])
     both = 0.5 * (upper + np.concatenate([step, [0.0]]))
-    correction = float(np.sum(step**2 / 12.0 * np.diff(energies.variance)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        correction = float(np.sum(step**2 / 12.0 * np.diff(energies.variance)))
     truth = float(both @ energies.mean) - correction
     found = {}
     for name, weights in (("thermodynamic_sum", upper), ("thermodynamic_trapezoid", both)):
         value = float(weights @ energies.mean)
-        if energies.zero_share > 0:
-            found[name] = Estimate(math.nan, math.nan, 1.0, math.nan)
-        else:
-            found[name] = estimate(value, energies.influence @ weights, bias=value - truth)
+        found[name] = estimate(value, energies.influence @ weights, bias=value - truth)
     return found
 
 
