@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint laws figures theory bench clean
+.PHONY: demo test lint laws figures evidence theory bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
@@ -23,6 +23,9 @@ laws: $(VENV)/.developing
 
 figures: $(VENV)/.developing
 	$(BIN)/python bench/figures.py
+
+evidence: $(VENV)/.developing
+	$(BIN)/python bench/evidence.py
 
 theory: $(VENV)/.developing
 	$(BIN)/python bench/theory.py

@@ -1,5 +1,6 @@
 """How many chains: N = ceil(2 Lambda) for chains one above N (paper, section on tuning N), learned from the rounds."""
 
+import math
 from typing import TYPE_CHECKING
 
 from sterna.theory.rates import optimal_n_chains
@@ -29,8 +30,12 @@ def saturated(last: "Round") -> bool:
 
 
 def explores_slowly(last: "Round") -> bool:
-    """Whether restarts are far below what the rejections allow."""
-    return last.predicted_restarts >= ENOUGH_RESTARTS and last.restarts < SLOW_SHARE * last.predicted_restarts
+    """Whether restarts are far below what the rejections allow, and chance alone could not bring so few.
+
+    Counts scatter about as Poisson's do: their mean is below count + 3 sqrt(count) + 3, but for one case in a thousand.
+    """
+    most = last.restarts + 3.0 * math.sqrt(last.restarts) + 3.0
+    return last.predicted_restarts >= ENOUGH_RESTARTS and most < SLOW_SHARE * last.predicted_restarts
 
 
 def next_n_chains(last: "Round", boost: int, final: bool) -> int:

@@ -1,0 +1,266 @@
+"""The sums that a round records, against direct sums over all its energies."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+
+from sterna.engine.communication import measure
+from sterna.engine.record import (
+    AFTER,
+    BACKWARD,
+    BACKWARD_SQUARE,
+    BEFORE,
+    FORWARD,
+    FORWARD_SQUARE,
+    MAX_BATCHES,
+    PRODUCT,
+    SQUARE,
+    Record,
+    add_chains,
+    add_pairs,
+    add_states,
+    batch_of,
+    logistic,
+    new_record,
+)
+
+N_CHAINS = 5
+SCHEDULE = np.array([0.0, 0.1, 0.25, 0.6, 1.0])
+PIVOT = np.array([-0.3, 0.2, 1.0, -2.0])
+CENTRE = np.array([0.5, -1.0, 0.0, 2.0, 3.0])
+
+
+def random_energies(n_scans, scale=1.0, zeros=0.0):
+    """Log-likelihoods after and before exploration, (scans, chains), of which some of the reference's are -inf."""
+    rng = np.random.default_rng([n_scans, round(10 * zeros)])
+    after, before = scale * rng.standard_normal((2, n_scans, N_CHAINS))
+    after[rng.random(n_scans) < zeros, 0] = -np.inf
+    return after, before
+
+
+def recorded(after, before, keep_energies=False, centre=CENTRE):
+    """Record energies scan by scan; replicas change their chains as they would by swaps."""
+    n_scans = len(after)
+    record = new_record(n_scans, N_CHAINS, 1, 0, 1, keep_energies)
+    accepted, logs = np.zeros(N_CHAINS - 1), np.zeros((N_CHAINS, 3))
+    rng = np.random.default_rng(3)
+    for scan in range(1, n_scans + 1):
+        replica_of = rng.permutation(N_CHAINS).astype(np.int64)
+        logs[replica_of, 1] = after[scan - 1]
+        batch = batch_of(scan, n_scans, len(record.scans))
+        measure(SCHEDULE, logs, replica_of, accepted)
+        add_pairs(record, batch, SCHEDULE, PIVOT, logs, replica_of, accepted)
+        add_chains(record, scan, batch, centre, before[scan - 1], logs, replica_of)
+    return record
+
+
+def by_batch(values, record):
+    """Split rows of scans into the record's batches."""
+    return np.split(values, np.cumsum(record.scans)[:-1])
+
+
+def sums(values, record):
+    return np.array([part.sum(axis=0) for part in by_batch(values, record)])
+
+
+def log_sums(exponents, record):
+    with np.errstate(divide="ignore"):
+        return np.array([logsumexp(part, axis=0) for part in by_batch(exponents, record)])
+
+
+def stones(record, way):
+    with np.errstate(divide="ignore"):
+        return record.stone_scale[way] + np.log(record.stone_sum[way])
+
+
+def rejections(after, apart):
+    """1 - alpha of chains so far apart, for every scan."""
+    step = SCHEDULE[apart:] - SCHEDULE[:-apart]
+    return -np.expm1(np.minimum(0.0, step * (after[:, :-apart] - after[:, apart:])))
+
+
+CASES = [(1, 1.0, 0.0), (7, 1.0, 0.3), (200, 30.0, 0.0), (313, 3.0, 0.5)]
+
+
+@pytest.mark.parametrize(("n_scans", "scale", "zeros"), CASES)
+def test_rejections_are_direct_sums(n_scans, scale, zeros):
+    after, before = random_energies(n_scans, scale, zeros)
+    record = recorded(after, before)
+    assert np.allclose(record.rejection, sums(rejections(after, 1), record), rtol=1e-13)
+    assert np.allclose(record.second_rejection, sums(rejections(after, 2), record), rtol=1e-13)
+
+
+@pytest.mark.parametrize(("n_scans", "scale", "zeros"), CASES)
+def test_stones_are_direct_sums(n_scans, scale, zeros):
+    after, before = random_energies(n_scans, scale, zeros)
+    record = recorded(after, before)
+    step = np.diff(SCHEDULE)
+    # a draw of likelihood zero says nothing of the upper chain's weights, which it never sees
+    seen = np.where(np.isneginf(after), np.inf, after)
+    exponents = {
+        FORWARD: step * after[:, :-1],
+        BACKWARD: -step * after[:, 1:],
+        FORWARD_SQUARE: step * after[:, 1:],
+        BACKWARD_SQUARE: -step * seen[:, :-1],
+    }
+    for way, exponent in exponents.items():
+        assert np.allclose(stones(record, way), log_sums(exponent, record), rtol=1e-12, atol=1e-12)
+
+
+def test_comparison_of_stones_catches_a_pair_one_off():
+    after, before = random_energies(50)
+    record = recorded(after, before)
+    wrong = log_sums(np.diff(SCHEDULE) * after[:, 1:], record)
+    assert not np.allclose(stones(record, FORWARD), wrong, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("n_scans", "scale", "zeros"), CASES)
+def test_bridges_are_direct_sums(n_scans, scale, zeros):
+    after, before = random_energies(n_scans, scale, zeros)
+    record = recorded(after, before)
+    step = np.diff(SCHEDULE)
+    assert np.allclose(record.bridge[FORWARD], sums(expit(step * after[:, :-1] - PIVOT), record), rtol=1e-12)
+    assert np.allclose(record.bridge[BACKWARD], sums(expit(PIVOT - step * after[:, 1:]), record), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n_scans", "scale", "zeros"), CASES)
+def test_moments_are_direct_sums_without_zeros(n_scans, scale, zeros):
+    after, before = random_energies(n_scans, scale, zeros)
+    record = recorded(after, before)
+    now = np.where(np.isneginf(after), 0.0, after - CENTRE)
+    then = before - CENTRE
+    then[:, 0] = 0.0
+    for place, direct in ((AFTER, now), (SQUARE, now**2), (BEFORE, then), (PRODUCT, now * then)):
+        assert np.allclose(record.moments[place], sums(direct, record), rtol=1e-12, atol=1e-12)
+    assert np.array_equal(record.zeros, sums(np.isneginf(after[:, 0]).astype(int), record))
+
+
+def test_huge_energies_neither_overflow_nor_vanish():
+    """Of energies around 1e300 the stones keep the largest; their squares are infinite, as they are in a direct sum."""
+    for sign in (1.0, -1.0):
+        energies = sign * np.full((6, N_CHAINS), 1e300)
+        energies[3] *= 0.5
+        record = recorded(energies, energies)
+        step = np.diff(SCHEDULE)
+        assert np.allclose(stones(record, FORWARD), log_sums(step * energies[:, :-1], record), rtol=1e-14)
+        assert np.allclose(stones(record, BACKWARD), log_sums(-step * energies[:, 1:], record), rtol=1e-14)
+        assert np.isfinite(record.stone_sum).all()
+        assert np.isfinite(record.bridge).all()
+        assert np.isfinite(record.rejection).all()
+
+
+def test_one_huge_energy_does_not_wipe_out_the_scale():
+    """The largest exponent may come first or last."""
+    for place in (0, 5):
+        energies = np.zeros((6, N_CHAINS))
+        energies[place] = 1e5
+        record = recorded(energies, energies)
+        together = logsumexp(stones(record, FORWARD), axis=0)
+        assert np.allclose(together, logsumexp(np.diff(SCHEDULE) * energies[:, :-1], axis=0), rtol=1e-14)
+
+
+def test_reference_of_zeros_alone_leaves_empty_stones():
+    energies = np.zeros((9, N_CHAINS))
+    energies[:, 0] = -np.inf
+    record = recorded(energies, np.zeros_like(energies))
+    assert (stones(record, FORWARD)[:, 0] == -np.inf).all()
+    assert (record.bridge[FORWARD][:, 0] == 0).all()
+    assert (record.rejection[:, 0] == record.scans).all()
+    assert (record.zeros == record.scans).all()
+    assert (record.moments[:, :, 0] == 0).all()
+
+
+def test_shares_of_likelihood_zero_are_counted_for_the_reference_alone():
+    after, before = random_energies(100, zeros=0.4)
+    record = recorded(after, before)
+    assert record.zeros.sum() == np.isneginf(after).sum() == np.isneginf(after[:, 0]).sum()
+
+
+# ---------------------------------------------------------------------------------------------------- batches
+
+
+def edges_of(n_scans):
+    """Batches b holds scans floor(b n / B) + 1 to floor((b + 1) n / B)."""
+    batches = min(MAX_BATCHES, n_scans)
+    return np.array([b * n_scans // batches for b in range(batches + 1)])
+
+
+@pytest.mark.parametrize("n_scans", [1, 2, 3, 199, 200, 201, 399, 1024, 4099])
+def test_batches_hold_the_scans_between_their_borders(n_scans):
+    record = new_record(n_scans, 3, 1, 0, 1)
+    edges = edges_of(n_scans)
+    assert np.array_equal(record.scans, np.diff(edges))
+    assert record.scans.sum() == n_scans
+    assert record.scans.max() - record.scans.min() <= 1
+    found = [batch_of(scan, n_scans, len(record.scans)) for scan in range(1, n_scans + 1)]
+    assert np.array_equal(np.bincount(found), record.scans)
+    assert (np.diff(found) >= 0).all()
+
+
+def test_batches_of_long_rounds_do_not_overflow():
+    n_scans = 2**40
+    assert batch_of(n_scans, n_scans, MAX_BATCHES) == MAX_BATCHES - 1
+    assert batch_of(n_scans // 2, n_scans, MAX_BATCHES) == MAX_BATCHES // 2 - 1
+    assert batch_of(n_scans // 2 + 1, n_scans, MAX_BATCHES) == MAX_BATCHES // 2
+
+
+# --------------------------------------------------------------------------------------------------- logistic
+
+
+def test_logistic():
+    x = np.concatenate([np.linspace(-50.0, 50.0, 101), [-800.0, 800.0]])
+    assert np.allclose([logistic(value) for value in x], expit(x), rtol=1e-14)
+    assert [logistic(value) for value in (-math.inf, 0.0, math.inf, -1e300, 1e300)] == [0.0, 0.5, 1.0, 0.0, 1.0]
+
+
+# ------------------------------------------------------------------------------------------------ what is kept
+
+
+def test_energies_are_kept_only_if_asked():
+    after, before = random_energies(30, zeros=0.2)
+    assert recorded(after, before).energies.shape == (0, N_CHAINS)
+    assert np.array_equal(recorded(after, before, keep_energies=True).energies, after)
+
+
+def test_keeping_energies_changes_nothing_else():
+    after, before = random_energies(30, zeros=0.2)
+    plain, kept = recorded(after, before), recorded(after, before, keep_energies=True)
+    for name in set(Record._fields) - {"energies", "positions", "draws", "log_likelihood"}:
+        assert np.array_equal(getattr(plain, name), getattr(kept, name)), name
+
+
+@pytest.mark.parametrize(("n_scans", "thin", "kept"), [(10, 3, 1), (10, 1, 4), (10, 10, 2), (5, 2, 0)])
+def test_new_record_has_the_shapes_that_a_round_fills(n_scans, thin, kept):
+    record = new_record(n_scans, 4, 7, kept, thin)
+    draws = n_scans // thin if kept else 0
+    assert record.draws.shape == (draws, kept, 7)
+    assert record.log_likelihood.shape == (draws, kept)
+    assert record.positions.shape == (n_scans, 4)
+    assert record.rejection.shape == (n_scans, 3)
+    assert record.second_rejection.shape == (n_scans, 2)
+    assert record.stone_scale.shape == record.stone_sum.shape == (4, n_scans, 3)
+    assert record.bridge.shape == (2, n_scans, 3)
+    assert record.moments.shape == (4, n_scans, 4)
+
+
+def test_two_chains_have_no_chains_two_apart():
+    assert new_record(5, 2, 1, 0, 1).second_rejection.shape == (5, 0)
+
+
+def test_states_of_the_last_chains_are_kept_every_so_many_scans():
+    n_scans, thin, kept = 7, 3, 2
+    record = new_record(n_scans, 3, 2, kept, thin)
+    rng = np.random.default_rng(8)
+    states, logs, paths = rng.random((n_scans, 3, 2)), rng.random((n_scans, 3, 3)), []
+    for scan in range(1, n_scans + 1):
+        chain_of = rng.permutation(3).astype(np.int64)
+        paths.append(chain_of)
+        replica_of = np.argsort(chain_of).astype(np.int64)
+        add_states(record, scan, thin, states[scan - 1], logs[scan - 1], chain_of, replica_of)
+    assert np.array_equal(record.positions, paths)
+    for draw, scan in enumerate((3, 6)):
+        replicas = np.argsort(paths[scan - 1])[-kept:]
+        assert np.array_equal(record.draws[draw], states[scan - 1][replicas])
+        assert np.array_equal(record.log_likelihood[draw], logs[scan - 1][replicas, 1])
