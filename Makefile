@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint laws figures evidence theory bench clean
+.PHONY: demo test lint laws figures evidence chains theory bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
@@ -26,6 +26,9 @@ figures: $(VENV)/.developing
 
 evidence: $(VENV)/.developing
 	$(BIN)/python bench/evidence.py
+
+chains: $(VENV)/.developing
+	$(BIN)/python bench/chains.py
 
 theory: $(VENV)/.developing
 	$(BIN)/python bench/theory.py

@@ -82,7 +82,7 @@ def main() -> None:
     console = Console(highlight=False)
     console.print(__doc__.split("\n\n")[0], style="bold", soft_wrap=True)
     console.print(" ".join(__doc__.split("\n\n")[1].split()))
-    result = sterna.sample(target(), n_chains=10, n_rounds=13)
+    result = sterna.sample(target(), n_rounds=13)
     alone = single_chain(result.settings.n_scans)
     draws = np.stack([result.posterior["x"].values[0], result.posterior["y"].values[0]], axis=1)
     west, evidence = exact_west()

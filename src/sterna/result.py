@@ -88,7 +88,7 @@ class Result:
 
     @property
     def log_evidence(self) -> Estimate:
-        """log Z(1)/Z(0) with its standard error, by the best estimator (Bennett's acceptance ratio)."""
+        """log Z(1)/Z(0) with its standard error: Bennett's acceptance ratio or stepping stones, by their errors."""
         return self.last.log_evidence
 
     @property

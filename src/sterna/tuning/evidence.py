@@ -17,7 +17,7 @@ from sterna.tuning.monotone import PiecewiseCubic
 
 Numbers = NDArray[np.float64]
 
-# From the best to the last resort: log_evidence is the first of these that has a value.
+# From the most robust to the last resort, where errors do not decide.
 PREFERENCE = ("bennett", "stepping_stone", "stepping_stone_backward", "stepping_stone_forward")
 
 
@@ -166,12 +166,12 @@ class Evidence:
     influence: Numbers
     """Influence of the batches on the best estimate."""
 
+    best_name: str
+
     @property
     def best(self) -> Estimate:
         """The best estimate that there is."""
-        return next(
-            (self.estimates[name] for name in PREFERENCE if self.estimates[name].valid), self.estimates["bennett"]
-        )
+        return self.estimates[self.best_name]
 
 
 def evidence(schedule: Numbers, pivot: Numbers, batches: Batches, energies: Energies) -> Evidence:
@@ -184,17 +184,30 @@ def evidence(schedule: Numbers, pivot: Numbers, batches: Batches, energies: Ener
         "stepping_stone_backward": backward,
     }
     estimates = {name: part.total() for name, part in steps.items()}
-    best = next((steps[name] for name in PREFERENCE if estimates[name].valid), steps["bennett"])
+    name = _best_name(estimates)
+    best = steps[name]
     known = steps["bennett"].value
-    for name in PREFERENCE[1:]:
-        known = np.where(np.isfinite(known), known, steps[name].value)
+    for other in PREFERENCE[1:]:
+        known = np.where(np.isfinite(known), known, steps[other].value)
     return Evidence(
         estimates=estimates | thermodynamic_integration(schedule, energies),
         curve=_curve(schedule, best, energies),
         differences={pair: _difference(*(steps[name] for name in pair)) for pair in _MUST_AGREE},
         known=np.where(np.isfinite(known), known, 0.0),
         influence=best.influence.sum(axis=2),
+        best_name=name,
     )
+
+
+def _best_name(estimates: dict[str, Estimate]) -> str:
+    """Return the one with the smaller error of the two whose errors can be trusted, or else what there is.
+
+    Their errors come from the same draws and rise and fall together, so that to choose by them hardly moves coverage.
+    """
+    known = [name for name in PREFERENCE[:2] if estimates[name].valid and math.isfinite(estimates[name].error)]
+    if known:
+        return min(known, key=lambda name: estimates[name].error)
+    return next((name for name in PREFERENCE if estimates[name].valid), PREFERENCE[0])
 
 
 _MUST_AGREE = (
