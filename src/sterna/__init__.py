@@ -25,6 +25,7 @@ from sterna.distributions import (
     Uniform,
 )
 from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
+from sterna.explorers.composition import Cycle, Mix
 from sterna.explorers.slice import Slice
 from sterna.reference import Reference
 from sterna.result import Result
@@ -43,6 +44,7 @@ __all__ = [
     "Binomial",
     "Categorical",
     "Cauchy",
+    "Cycle",
     "Dirichlet",
     "DiscreteUniform",
     "Error",
@@ -58,6 +60,7 @@ __all__ = [
     "InverseGamma",
     "LogNormal",
     "LogUniform",
+    "Mix",
     "MultivariateNormal",
     "Normal",
     "OptionError",

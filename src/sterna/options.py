@@ -10,7 +10,7 @@ import numpy as np
 from sterna.engine.communication import DEO, SEO
 from sterna.errors import OptionError, TargetError
 from sterna.explorers.base import Explorer
-from sterna.explorers.heat_bath import HeatBath
+from sterna.explorers.composition import Blocks
 from sterna.explorers.slice import Slice
 from sterna.target import Target
 from sterna.tuning.chains import FIRST
@@ -57,7 +57,7 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Ta
     return Target(target, reference, data)
 
 
-def as_explorer(explorer: Explorer | str | None, target: Target) -> Explorer:
+def as_explorer(explorer: Explorer | Mapping[Any, Explorer] | str | None, target: Target) -> Explorer:
     """Read what a user gave as the explorer."""
     if explorer is None:
         return target.explorer or Slice()
@@ -69,13 +69,10 @@ def as_explorer(explorer: Explorer | str | None, target: Target) -> Explorer:
             names = sorted({*EXPLORERS, *([own.name] if own else [])})
             raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
         return EXPLORERS[explorer]()
-    if isinstance(explorer, type) or not hasattr(explorer, "kernel"):
+    if isinstance(explorer, Mapping):
+        return Blocks(explorer)
+    if isinstance(explorer, type) or not hasattr(explorer, "bind"):
         raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
-    if isinstance(explorer, HeatBath) and not explorer.same_lattice(target.explorer):
-        raise OptionError(
-            f"explorer={type(explorer).__name__}(...) was made for another model: use that of the target, "
-            "dataclasses.replace(target.explorer, passes=3)."
-        )
     return explorer
 
 

@@ -19,7 +19,7 @@ from sterna.engine.record import Record, new_record
 from sterna.engine.round import Plan, draw_states, find_start, nearest_chains, new_copy, resized, run_scans
 from sterna.engine.streams import new_generator
 from sterna.errors import Error, EvaluationError, InitialStateError
-from sterna.explorers.base import Explorer, carry_over
+from sterna.explorers.base import Explorer
 from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_settings
 from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
@@ -43,7 +43,7 @@ def sample(
     n_rounds: int = 10,
     n_scans: int | None = None,
     n_copies: Any = 1,
-    explorer: Explorer | str | None = None,
+    explorer: Explorer | Mapping[Any, Explorer] | str | None = None,
     scheme: str = "deo",
     schedule: Any = None,
     keep: str = "target",
@@ -71,7 +71,8 @@ def sample(
     n_copies
         Independent copies of parallel tempering, tuned together; "auto" takes one for each worker.
     explorer
-        A `sterna.Slice(...)`, the name of an explorer, or None for the target's own choice.
+        A `sterna.Slice(...)`, the name of an explorer, a dict of explorers by variable or tuple of variables, or None
+        for the target's own choice.
     scheme
         "deo" (non-reversible) or "seo" (reversible).
     schedule
@@ -129,10 +130,10 @@ class _Run:
     ) -> None:
         self.target, self.explorer, self.settings = target, explorer, settings
         self.schedule, self.display, self.began = schedule, display, began
-        self.explore = address_of(target.kernels.get(explorer.kernel, explorer.kernel), EXPLORE)
-        # the arrays must live as long as their addresses are in use
-        self.explorer_arrays = explorer.data()
-        self.explorer_data = np.array([array.ctypes.data for array in self.explorer_arrays] or [0], dtype=np.int64)
+        # its arrays must live as long as their addresses are in use
+        self.bound = explorer.bind(target)
+        self.explore = address_of(self.bound.kernel, EXPLORE)
+        self.explorer_data = np.array([array.ctypes.data for array in self.bound.data] or [0], dtype=np.int64)
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]
         self.stop = threading.Event()
@@ -204,8 +205,7 @@ class _Run:
         self.pivot = start * np.diff(self.schedule)
 
     def _first_parameters(self) -> Numbers:
-        row = self.explorer.start(self.target.program, self._draw)
-        return np.tile(row, (self.n_chains, 1))
+        return np.tile(self.bound.start(self._draw), (self.n_chains, 1))
 
     def _draw(self, n: int) -> Numbers:
         """Return n draws from the reference."""
@@ -237,12 +237,12 @@ class _Run:
         run_scans(self._plan(0, 1), 0, self.copies[0], self._statistics(), record, 1, 0, *self.streams[0])
 
     def _statistics(self) -> Numbers:
-        return np.zeros((self.n_chains, max(1, self.explorer.n_statistics(self.target.dimension))))
+        return np.zeros((self.n_chains, self.bound.n_row))
 
     def _round(
         self, number: int, n_scans: int, kept_chains: int, keep_energies: bool = False
     ) -> tuple[list[Record], Numbers]:
-        """Run one round of all copies; return their records, and the explorer's statistics summed in copy order."""
+        """Run one round of all copies; return their records, and the explorer's statistics merged in copy order."""
         settings = self.settings
         plan = self._plan(number, n_scans)
         records = [
@@ -260,7 +260,7 @@ class _Run:
                 job()
         else:
             self._run_threads(jobs)
-        return records, np.sum(statistics, axis=0)
+        return records, self.bound.merge([rows[:, : self.bound.n_statistics] for rows in statistics])
 
     def _run_threads(self, jobs: Sequence[Callable[[], None]]) -> None:
         with ThreadPoolExecutor(min(self.settings.workers, len(jobs))) as pool:
@@ -308,8 +308,8 @@ class _Run:
         n_chains = self._next_n_chains(last) if self.settings.auto_chains else self.n_chains
         barrier = communication_barrier(last.schedule, last.rejection, last.zero_share)
         new_schedule = update_schedule(barrier, n_chains)
-        tuned = self.explorer.tune(self.target.program, self.parameters, statistics)
-        self.parameters = carry_over(tuned, self.schedule, new_schedule)
+        tuned = self.bound.tune(self.parameters, statistics)
+        self.parameters = self.bound.carry(tuned, self.schedule, new_schedule)
         known = np.concatenate([[0.0], np.cumsum(last.evidence.known)])
         self.pivot = np.diff(np.interp(new_schedule, self.schedule, known))
         self.centre = np.interp(new_schedule, self.schedule, last.energies.mean)

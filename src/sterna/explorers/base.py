@@ -1,46 +1,38 @@
-"""What every explorer offers, and what tuning does for all of them."""
+"""What every explorer offers, and what tuning does for all of them.
+
+A user's explorer is a recipe, such as `Slice(passes=3)`. Bound to a target, and to those of its coordinates that it is
+to explore, it is a `Bound`: a compiled kernel with all that it needs.
+"""
 
 import math
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sterna.engine.compilation import inlined
-from sterna.engine.program import Program
 from sterna.engine.streams import Stream, uniform
+from sterna.errors import OptionError
+
+if TYPE_CHECKING:
+    from sterna.target import Target
 
 Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Draw = Callable[[int], Numbers]
 
 
 class Explorer(Protocol):
-    """A kernel and the numbers it is tuned by.
-
-    `kernel` is a compiled function of signature `sterna.engine.program.EXPLORE`. It must leave the annealed
-    distribution at its beta unchanged, return both log-densities in `logs`, and draw only from its stream.
-    `parameters` are a row of numbers per chain, frozen during a round; `statistics` a row of sums per chain.
-    """
+    """A recipe for exploration."""
 
     @property
     def name(self) -> str:
         """The name by which the command line and the result know the explorer."""
 
-    @property
-    def kernel(self) -> Any:
-        """The compiled function."""
-
-    def data(self) -> tuple[NDArray[np.int64], ...]:
-        """Arrays that the kernel needs; it receives their addresses."""
-
-    def n_statistics(self, dimension: int) -> int:
-        """How many sums a chain's row of statistics has."""
-
-    def start(self, program: Program, draw: Callable[[int], Numbers]) -> Numbers:
-        """Return the first round's parameters for every chain; `draw(n)` gives n draws from the reference."""
-
-    def tune(self, program: Program, parameters: Numbers, statistics: Numbers) -> Numbers:
-        """Return the next round's parameters for the chains at which the statistics were taken."""
+    def bind(self, target: "Target", coordinates: Integers | None = None) -> "Bound":
+        """Make the explorer ready for a target, and for some of its coordinates or all."""
 
 
 def carry_over(parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers) -> Numbers:
@@ -56,6 +48,68 @@ def carry_over(parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers
         moved = tuned[left] + share[:, None] * (tuned[left + 1] - tuned[left])
     # an infinite parameter is the same for all chains
     return np.where(np.isfinite(tuned[1]), moved, tuned[1])
+
+
+def carry_nearest(parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers) -> Numbers:
+    """Give every new chain the parameters of the old chain nearest to it, of those that were explored."""
+    nearest = np.abs(new_schedule[:, None] - old_schedule[None, 1:]).argmin(axis=1) + 1
+    return np.asarray(parameters[nearest])
+
+
+def add_up(statistics: Sequence[Numbers]) -> Numbers:
+    """Merge the statistics of all copies, in their order, by their sum."""
+    return np.asarray(np.sum(statistics, axis=0))
+
+
+def keep(parameters: Numbers, statistics: Numbers) -> Numbers:
+    """Tune nothing."""
+    return parameters
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An explorer made ready for a target.
+
+    The kernel is a compiled function of signature `sterna.engine.program.EXPLORE`. It must leave the annealed
+    distribution at its beta unchanged, return both log-densities in `logs`, and draw only from its stream.
+    """
+
+    kernel: Any
+    data: tuple[NDArray[Any], ...]
+    """Arrays that the kernel needs; it receives their addresses."""
+    start: Callable[[Draw], Numbers]
+    """Return the first round's parameters, a row for every chain alike; `draw(n)` gives n draws from the reference."""
+    n_statistics: int = 0
+    """How many numbers of a chain's row of statistics the tuning reads."""
+    n_scratch: int = 0
+    """How many more the kernel needs as working memory; they come behind."""
+    tune: Callable[[Numbers, Numbers], Numbers] = keep
+    """Return the next round's parameters from (parameters, statistics) of all chains."""
+    carry: Callable[[Numbers, Numbers, Numbers], Numbers] = carry_over
+    """Read (parameters, old schedule) at the new schedule."""
+    merge: Callable[[Sequence[Numbers]], Numbers] = add_up
+    """Merge the statistics of all copies."""
+
+    @property
+    def n_row(self) -> int:
+        """Length of a chain's row of statistics; never 0, as the kernel is passed its address."""
+        return max(1, self.n_statistics + self.n_scratch)
+
+
+def all_coordinates(target: "Target", coordinates: Integers | None) -> Integers:
+    """Return the coordinates given, or all, as an array that the kernel can read."""
+    if coordinates is None:
+        return np.arange(target.dimension, dtype=np.int64)
+    return np.ascontiguousarray(coordinates, dtype=np.int64)
+
+
+def check_passes(what: str, passes: float) -> None:
+    """Check how often a scan updates each coordinate."""
+    if not (math.isfinite(passes) and passes >= 0):
+        raise OptionError(
+            f"{what}(passes={passes!r}): passes is how often a scan updates each coordinate; "
+            "give a number from 0 up, such as 0.5 or 3."
+        )
 
 
 def updates_of(passes: float, dimension: int) -> int:

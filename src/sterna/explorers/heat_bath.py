@@ -1,9 +1,8 @@
 """Single-site heat bath on lattices, with running energies: every site is drawn from its exact conditional law."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numba import types
@@ -13,7 +12,10 @@ from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
-from sterna.explorers.base import first_coordinate, updates_of
+from sterna.explorers.base import Bound, check_passes, first_coordinate, updates_of
+
+if TYPE_CHECKING:
+    from sterna.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,7 +59,7 @@ def explore_spins(
     """Draw spins in turn from their conditional law, of which there are only nine on a square lattice."""
     adjacent = as_pointer(data[0], types.int64)
     coupling, field = parameters[COUPLING], parameters[FIELD]
-    up = statistics  # nothing is summed here: the row serves as the table of conditional probabilities
+    up = statistics  # the table of conditional probabilities
     for k in range(9):
         up[k] = 1.0 / (1.0 + math.exp(2.0 * (field - beta * coupling * (k - 4))))
     updates = int(parameters[UPDATES])
@@ -142,43 +144,42 @@ def explore_rotors(
 
 @dataclass(frozen=True)
 class HeatBath:
-    """What the two lattices share."""
+    """What the lattices share: an explorer of a model's own, for all of its sites."""
 
     adjacent: Integers
     coupling: float
     field: float = 0.0
     passes: float = 1.0
     name: ClassVar[str] = "heat_bath"
+    kernel: ClassVar[Any] = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.passes) and self.passes >= 0):
-            raise OptionError(f"passes={self.passes!r}: give how often a scan updates each site, a number from 0 up.")
+        check_passes(type(self).__name__, self.passes)
         # the kernel reads the lattice by its address
         object.__setattr__(self, "adjacent", np.ascontiguousarray(self.adjacent, dtype=np.int64))
 
-    def same_lattice(self, other: object) -> bool:
+    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+        """Make ready for the lattice of the target, which must be the one that this was made for."""
+        if not self._same_lattice(target.explorer):
+            raise OptionError(
+                f"explorer={type(self).__name__}(...) was made for another model: use that of the target, "
+                "dataclasses.replace(target.explorer, passes=3)."
+            )
+        if coordinates is not None and len(coordinates) < target.dimension:
+            raise OptionError(
+                f"explorer={type(self).__name__}(...) explores all sites of its lattice, not a part of them."
+            )
+        row = np.array([updates_of(self.passes, target.dimension), self.coupling, self.field])
+        # the scratch is for the table of conditional probabilities
+        return Bound(kernel=self.kernel, data=(self.adjacent,), start=lambda draw: row, n_scratch=9)
+
+    def _same_lattice(self, other: object) -> bool:
         """Whether another explorer is for the same model, with perhaps another number of passes."""
         return (
             isinstance(other, type(self))
             and np.array_equal(self.adjacent, other.adjacent)
             and (self.coupling, self.field) == (other.coupling, other.field)
         )
-
-    def data(self) -> tuple[Integers, ...]:
-        """The lattice."""
-        return (self.adjacent,)
-
-    def n_statistics(self, dimension: int) -> int:
-        """Room for the table of conditional probabilities."""
-        return 9
-
-    def start(self, program: Program, draw: Callable[[int], Numbers]) -> Numbers:
-        """Return the constants of the kernel."""
-        return np.array([updates_of(self.passes, program.dimension), self.coupling, self.field])
-
-    def tune(self, program: Program, parameters: Numbers, statistics: Numbers) -> Numbers:
-        """Nothing to tune."""
-        return parameters
 
 
 class SpinHeatBath(HeatBath):

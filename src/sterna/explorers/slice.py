@@ -1,14 +1,15 @@
 """Coordinate slice sampling with doubling and shrinkage (Neal 2003, figures 4, 5 and 6)."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
-from sterna.engine.compilation import compiled, inlined
+from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import (
     BINARY,
@@ -21,8 +22,10 @@ from sterna.engine.program import (
     reference_of,
 )
 from sterna.engine.streams import Stream, exponential, uniform
-from sterna.errors import OptionError
-from sterna.explorers.base import first_coordinate, updates_of
+from sterna.explorers.base import Bound, Draw, all_coordinates, check_passes, first_coordinate, updates_of
+
+if TYPE_CHECKING:
+    from sterna.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,6 +33,9 @@ Integers = NDArray[np.int64]
 MAX_DOUBLINGS = 30
 MAX_SHRINKS = 500
 DRAWS_FOR_SPREAD = 100
+
+# Places in a chain's row of parameters: updates in a scan, number of coordinates, and then their widths.
+UPDATES, COUNT, WIDTHS = 0, 1, 2
 
 # Kinds of line along which a slice runs, each compiled on its own: integers, real numbers, and real numbers whose
 # reference is an independent normal distribution. The last is the most common and has neither bounds nor cases.
@@ -177,29 +183,37 @@ def heat_bath_update(program: Program, x: Numbers, i: int, beta: float, logs: Nu
 
 @inlined
 def sweep(
-    program: Any, x: Numbers, logs: Numbers, beta: float, parameters: Numbers, statistics: Numbers, stream: Stream
+    program: Any,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
 ) -> None:
-    """Update coordinates in turn: `parameters` are one width each, and the number of updates."""
-    dimension = program.dimension
-    updates = int(parameters[dimension])
+    """Update coordinates in turn, each with its width; for every one of them sum how far it moved, and how often."""
+    coordinates = as_pointer(data[0], types.int64)
+    updates, count = int(parameters[UPDATES]), int(parameters[COUNT])
     independent = program.log_reference == 0
-    i = first_coordinate(updates, dimension, stream)
+    place = first_coordinate(updates, count, stream)
     for _ in range(updates):
+        i = coordinates[place]
         if program.sort[i] == BINARY:
             heat_bath_update(program, x, i, beta, logs, stream)
         else:
-            width = parameters[i]
+            width = parameters[WIDTHS + place]
             if independent and program.kind[i] == NORMAL:
                 moved = slice_update(program, x, i, beta, width, logs, stream, NORMALS)
             elif program.sort[i] == INTEGER:
                 moved = slice_update(program, x, i, beta, width, logs, stream, INTEGERS)
             else:
                 moved = slice_update(program, x, i, beta, width, logs, stream, REALS)
-            statistics[i] += moved
-            statistics[dimension + i] += 1.0
-        i += 1
-        if i == dimension:
-            i = 0
+            statistics[place] += moved
+            statistics[count + place] += 1.0
+        place += 1
+        if place == count:
+            place = 0
 
 
 @compiled
@@ -214,7 +228,7 @@ def explore(
     stream: Stream,
 ) -> None:
     """Explore one replica: the kernel for any target."""
-    sweep(program, x, logs, beta, parameters, statistics, stream)
+    sweep(program, x, logs, beta, parameters, statistics, data, stream)
 
 
 @dataclass(frozen=True)
@@ -239,53 +253,54 @@ class Slice:
 
     passes: float = 1.0
     name = "slice"
-    kernel = staticmethod(explore)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.passes) and self.passes >= 0):
-            raise OptionError(
-                f"Slice(passes={self.passes!r}): passes is how often a scan updates each coordinate; "
-                "give a number from 0 up, such as 0.5 or 3."
-            )
+        check_passes("Slice", self.passes)
 
-    def data(self) -> tuple[Integers, ...]:
-        """Return nothing: the program has all that slices need."""
-        return ()
-
-    def n_statistics(self, dimension: int) -> int:
-        """Distance moved and number of updates, by coordinate."""
-        return 2 * dimension
-
-    def start(self, program: Program, draw: Callable[[int], Numbers]) -> Numbers:
-        """Return the widths of the first round, for every chain: the spread of draws from the reference."""
-        draws = draw(DRAWS_FOR_SPREAD)
-        spread = 2.0 * np.median(np.abs(draws - np.median(draws, axis=0)), axis=0)
-        widths = np.where(spread > 0, spread, 1.0)
-        widths = np.where(program.sort == INTEGER, np.maximum(widths, 2.0), widths)
-        # A small finite set is its own interval: nothing to double, nothing to tune.
-        small = (program.sort == INTEGER) & (program.upper < program.lower + 32)
-        widths = np.where(small, np.inf, _within_reason(program, widths))
-        return np.append(widths, float(updates_of(self.passes, program.dimension)))
-
-    def tune(self, program: Program, parameters: Numbers, statistics: Numbers) -> Numbers:
-        """Return new widths by chain: three times the mean move, which is the mean length of a slice.
-
-        Two uniform points of an interval are a third of its length apart. A chain without moves keeps its widths.
-        """
-        dimension = program.sort.size
-        moved, updates = statistics[:, :dimension], statistics[:, dimension:]
-        mean = moved / np.maximum(updates, 1.0)
-        tuned = parameters.copy()
-        widths = tuned[:, :dimension]
-        usable = (mean > 0) & np.isfinite(widths)
-        widths[usable] = _within_reason(program, 3.0 * mean)[usable]
-        return tuned
+    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+        """Make ready for a target: a width for each coordinate and chain, tuned by how far it moves."""
+        block, program = all_coordinates(target, coordinates), target.program
+        updates = updates_of(self.passes, len(block))
+        return Bound(
+            kernel=target.kernels.get(explore, explore),
+            data=(block,),
+            start=lambda draw: np.concatenate([[updates, len(block)], first_widths(program, block, draw)]),
+            n_statistics=2 * len(block),
+            tune=partial(tune_widths, program, block),
+        )
 
 
-def _within_reason(program: Program, widths: Numbers) -> Numbers:
+def first_widths(program: Program, block: Integers, draw: Draw) -> Numbers:
+    """Return the widths of the first round, for every chain: the spread of draws from the reference."""
+    draws = draw(DRAWS_FOR_SPREAD)[:, block]
+    sort, lower, upper = program.sort[block], program.lower[block], program.upper[block]
+    spread = 2.0 * np.median(np.abs(draws - np.median(draws, axis=0)), axis=0)
+    widths = np.where(spread > 0, spread, 1.0)
+    widths = np.where(sort == INTEGER, np.maximum(widths, 2.0), widths)
+    # A small finite set is its own interval: nothing to double, nothing to tune.
+    small = (sort == INTEGER) & (upper < lower + 32)
+    return np.where(small, np.inf, _within_reason(program, block, widths))
+
+
+def tune_widths(program: Program, block: Integers, parameters: Numbers, statistics: Numbers) -> Numbers:
+    """Return new widths by chain: three times the mean move, which is the mean length of a slice.
+
+    Two uniform points of an interval are a third of its length apart. A chain without moves keeps its widths.
+    """
+    moved, updates = statistics[:, : len(block)], statistics[:, len(block) :]
+    mean = moved / np.maximum(updates, 1.0)
+    tuned = parameters.copy()
+    widths = tuned[:, WIDTHS:]
+    usable = (mean > 0) & np.isfinite(widths)
+    widths[usable] = _within_reason(program, block, 3.0 * mean)[usable]
+    return tuned
+
+
+def _within_reason(program: Program, block: Integers, widths: Numbers) -> Numbers:
     """Keep widths inside the support and inside what floating point can double."""
+    whole = program.sort[block] == INTEGER
     with np.errstate(over="ignore"):
-        support = program.upper - program.lower
-    smallest = np.where(program.sort == INTEGER, 1.0, 1e-150)
-    largest: Any = np.minimum(support + (program.sort == INTEGER), 1e150)
+        support = program.upper[block] - program.lower[block]
+    smallest = np.where(whole, 1.0, 1e-150)
+    largest: Any = np.minimum(support + whole, 1e150)
     return np.clip(widths, smallest, np.maximum(largest, smallest))

@@ -9,7 +9,7 @@ from sterna.engine.callback import HEAD
 from sterna.engine.compilation import as_pointer, compiled
 from sterna.engine.program import with_likelihood
 from sterna.errors import OptionError
-from sterna.explorers.slice import Slice, sweep
+from sterna.explorers import slice as slices
 from sterna.target import Target
 
 
@@ -35,7 +35,7 @@ def normal(dim: int = 5, precision: float = 5.0) -> Target:
         {"x": Normal(0.0, 1.0, shape=dim)},
         {"half": 0.5 * (precision - 1.0)},
         local_change=None if small else local_change,
-        kernels={Slice.kernel: explore} if small else {},
+        kernels={slices.explore: explore} if small else {},
         name="normal",
     )
 
@@ -73,4 +73,4 @@ def explore(
 ) -> None:
     """Slice sampling with the likelihood in place; its constant is the first entry of the target's data."""
     half = as_pointer(as_pointer(program.data, types.int64)[HEAD], types.float64)[0]
-    sweep(with_likelihood(program, Squares(half)), x, logs, beta, parameters, statistics, stream)
+    slices.sweep(with_likelihood(program, Squares(half)), x, logs, beta, parameters, statistics, data, stream)

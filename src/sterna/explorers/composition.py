@@ -1,0 +1,265 @@
+"""Explorers made of others: one after the other, one of several by chance, and one for each block of variables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import address_of, as_address, as_pointer, caller, compiled, inlined
+from sterna.engine.program import EXPLORE, Program
+from sterna.engine.streams import Stream, uniform
+from sterna.errors import OptionError
+from sterna.explorers.base import Bound, Draw, Explorer
+
+if TYPE_CHECKING:
+    from sterna.target import Target
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# What a part's entry in the table says: address of its kernel, address of its data's addresses, and where its
+# parameters and its statistics begin in a chain's rows.
+KERNEL, DATA, PARAMETERS, STATISTICS = 0, 1, 2, 3
+ENTRY = 4
+
+call_part = caller(EXPLORE)
+
+
+@inlined
+def moved_on(numbers: Any, places: int) -> Any:
+    """Return the pointer to a later number."""
+    return as_pointer(as_address(numbers) + 8 * places, types.float64)
+
+
+@inlined
+def run_part(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    entry: Integers,
+    place: int,
+    stream: Stream,
+) -> None:
+    """Run the part whose entry begins at a place of the table."""
+    own = moved_on(parameters, entry[place + PARAMETERS])
+    sums = moved_on(statistics, entry[place + STATISTICS])
+    data = as_pointer(entry[place + DATA], types.int64)
+    call_part(entry[place + KERNEL], (program, x, logs, beta, own, sums, data, stream))
+
+
+@compiled
+def explore_in_turn(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Run all parts, one after the other; the first parameter is their number."""
+    table = as_pointer(data[0], types.int64)
+    for part in range(int(parameters[0])):
+        run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * part, stream)
+
+
+@compiled
+def explore_by_chance(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Run one part, drawn by the weights that follow the number of parts; which one does not depend on the state."""
+    table = as_pointer(data[0], types.int64)
+    parts = int(parameters[0])
+    rest, part = uniform(stream), 0
+    while part < parts - 1 and rest >= parameters[1 + part]:
+        rest -= parameters[1 + part]
+        part += 1
+    run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * part, stream)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Bound parts whose parameters and statistics lie side by side, the former behind a head."""
+
+    bound: tuple[Bound, ...]
+    head: Numbers
+    lengths: list[int]
+    """Lengths of the parts' parameters, known once they have started."""
+
+    def start(self, draw: Draw) -> Numbers:
+        """Start every part."""
+        rows = [part.start(draw) for part in self.bound]
+        self.lengths[:] = [len(row) for row in rows]
+        return np.concatenate([self.head, *rows])
+
+    def each(self, change: Callable[[int, Numbers], Numbers], parameters: Numbers) -> Numbers:
+        """Change every part's own columns."""
+        head, columns, place = parameters[:, : len(self.head)], [], len(self.head)
+        for number, length in enumerate(self.lengths):
+            columns.append(change(number, parameters[:, place : place + length]))
+            place += length
+        rows = len(columns[0])
+        return np.ascontiguousarray(np.hstack([np.repeat(head[:1], rows, axis=0), *columns]))
+
+    def tune(self, parameters: Numbers, statistics: Numbers) -> Numbers:
+        """Tune every part by its own statistics."""
+        return self.each(lambda k, own: self.bound[k].tune(own, self._statistics(k, statistics)), parameters)
+
+    def carry(self, parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers) -> Numbers:
+        """Carry every part's parameters over."""
+        return self.each(lambda k, own: self.bound[k].carry(own, old_schedule, new_schedule), parameters)
+
+    def merge(self, statistics: Sequence[Numbers]) -> Numbers:
+        """Merge every part's statistics; nothing is kept of their scratch."""
+        merged = np.zeros_like(statistics[0])
+        for k in range(len(self.bound)):
+            own = [self._statistics(k, rows) for rows in statistics]
+            self._statistics(k, merged)[:] = self.bound[k].merge(own)
+        return merged
+
+    def _statistics(self, part: int, statistics: Numbers) -> Numbers:
+        begin = sum(other.n_row for other in self.bound[:part])
+        return statistics[:, begin : begin + self.bound[part].n_statistics]
+
+
+def compose(kernel: Any, parts: Sequence[Bound], head: Sequence[float]) -> Bound:
+    """Bind several parts as one."""
+    made = Parts(tuple(parts), np.array(head, dtype=np.float64), [])
+    addresses = [np.array([a.ctypes.data for a in part.data] or [0], dtype=np.int64) for part in parts]
+    table = np.zeros(ENTRY * len(parts), dtype=np.int64)
+
+    def start(draw: Draw) -> Numbers:
+        row = made.start(draw)
+        place, sums = len(head), 0
+        for k, part in enumerate(parts):
+            entry = (address_of(part.kernel, EXPLORE), addresses[k].ctypes.data, place, sums)
+            table[ENTRY * k : ENTRY * (k + 1)] = entry
+            place, sums = place + made.lengths[k], sums + part.n_row
+        return row
+
+    arrays = [array for part in parts for array in part.data]
+    return Bound(
+        kernel=kernel,
+        data=(table, *addresses, *arrays),
+        start=start,
+        n_statistics=sum(part.n_row for part in parts),
+        tune=made.tune,
+        carry=made.carry,
+        merge=made.merge,
+    )
+
+
+class Cycle:
+    """Several explorers, one after the other in every scan.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> explorer = sterna.Cycle(sterna.Slice(passes=0.5), sterna.Slice(passes=0.5))
+    >>> sterna.sample(sterna.models.normal(2), explorer=explorer, n_rounds=5, progress=False).explorer
+    'cycle(slice, slice)'
+    """
+
+    def __init__(self, *explorers: Explorer) -> None:
+        self.explorers = _checked("Cycle", explorers)
+
+    @property
+    def name(self) -> str:
+        """The names of the parts."""
+        return f"cycle({', '.join(part.name for part in self.explorers)})"
+
+    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+        """Bind every part to the same coordinates."""
+        parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
+        return compose(explore_in_turn, parts, [len(parts)])
+
+
+class Mix:
+    """One of several explorers in every scan, drawn by weights.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> explorer = sterna.Mix(sterna.Slice(passes=1), sterna.Slice(passes=3), weights=[0.9, 0.1])
+    >>> sterna.sample(sterna.models.normal(2), explorer=explorer, n_rounds=5, progress=False).explorer
+    'mix(slice, slice)'
+    """
+
+    def __init__(self, *explorers: Explorer, weights: Sequence[float] | None = None) -> None:
+        self.explorers = _checked("Mix", explorers)
+        given = np.ones(len(explorers)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if given.shape != (len(explorers),) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
+            raise OptionError(
+                f"Mix(weights={weights!r}): give one weight for each of the {len(explorers)} explorers, none negative."
+            )
+        self.weights = given / given.sum()
+
+    @property
+    def name(self) -> str:
+        """The names of the parts."""
+        return f"mix({', '.join(part.name for part in self.explorers)})"
+
+    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+        """Bind every part to the same coordinates."""
+        parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
+        return compose(explore_by_chance, parts, [len(parts), *self.weights])
+
+
+class Blocks:
+    """An explorer for each block of variables, one after the other; what a dict given as `explorer=` means."""
+
+    def __init__(self, explorers: Mapping[Any, Explorer]) -> None:
+        _checked("explorer={...}", tuple(explorers.values()))
+        self.explorers = {(names,) if isinstance(names, str) else tuple(names): e for names, e in explorers.items()}
+
+    @property
+    def name(self) -> str:
+        """The blocks and their explorers."""
+        return ", ".join(f"{' and '.join(names)}: {part.name}" for names, part in self.explorers.items())
+
+    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+        """Bind every explorer to its variables, which together must be all of them."""
+        if coordinates is not None:
+            raise OptionError("A dict of explorers cannot be part of another explorer: it divides all variables.")
+        given = [name for names in self.explorers for name in names]
+        for name in given:
+            if name not in target.space.names:
+                raise OptionError(f"explorer={{{name!r}: ...}}: the variables are {', '.join(target.space.names)}.")
+        missing = [name for name in target.space.names if name not in given]
+        if missing:
+            raise OptionError(
+                f"The dict of explorers leaves out {', '.join(missing)}: every variable needs an explorer, "
+                f'such as "{missing[0]}": sterna.Slice().'
+            )
+        parts = [e.bind(target, _coordinates(target, names)) for names, e in self.explorers.items()]
+        return compose(explore_in_turn, parts, [len(parts)])
+
+
+def _coordinates(target: "Target", names: tuple[str, ...]) -> Integers:
+    """Coordinates of some variables."""
+    parts = [np.arange(v.start, v.stop) for v in target.space.variables if v.name in names]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _checked(what: str, explorers: tuple[Explorer, ...]) -> tuple[Explorer, ...]:
+    """Check that all parts are explorers, and that there are some."""
+    if not explorers:
+        raise OptionError(f"{what} is empty: give at least one explorer, such as sterna.Slice().")
+    for explorer in explorers:
+        if isinstance(explorer, type) or not hasattr(explorer, "bind"):
+            raise OptionError(f"{what} was given {explorer!r}, which is no explorer such as sterna.Slice().")
+    return explorers
