@@ -197,7 +197,7 @@ def source_of(arguments: tuple[Argument, ...], space: Space, data: Data) -> tupl
         if argument.source == "data":
             if argument.name in data.reasons:
                 raise CannotCompile(data.reasons[argument.name])
-            expression = _datum(argument.name, data, needed)
+            expression = datum(argument.name, data, needed)
         elif argument.source == "flat":
             expression = _flat(space, data, needed)
         else:
@@ -207,7 +207,8 @@ def source_of(arguments: tuple[Argument, ...], space: Space, data: Data) -> tupl
     return lines, names, needed
 
 
-def _datum(name: str, data: Data, needed: dict[str, Any]) -> str:
+def datum(name: str, data: Data, needed: dict[str, Any]) -> str:
+    """Return the expression of an entry of data."""
     array, place = data.arrays[name], data.places[name]
     needed[f"type_{place}"] = numba.from_dtype(array.dtype)
     pointer = f"as_pointer(block[{place}], type_{place})"
@@ -222,7 +223,7 @@ def _variable(variable: Variable, data: Data, needed: dict[str, Any]) -> str:
     if variable.transform == "simplex":
         return f"frozen(stick({part}))"
     if variable.affine is not None:
-        offset, matrix = (_datum(f"{variable.name}__{end}", data, needed) for end in ("offset", "matrix"))
+        offset, matrix = (datum(f"{variable.name}__{end}", data, needed) for end in ("offset", "matrix"))
         return f"frozen(affine({part}, {offset}, {matrix}))"
     if variable.shape == ():
         return f"x[{variable.start}]" if variable.sort == REAL else f"int64(x[{variable.start}])"

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine import densities
-from sterna.engine.program import BINARY, INTEGER, REAL
+from sterna.engine.program import BINARY, HUGE, INTEGER, REAL
 from sterna.errors import TargetError
 
 Numbers = NDArray[np.float64]
 
 _TINY = float(np.finfo(np.float64).tiny)
 _BELOW_ONE = 1.0 - 2.0**-53
-HUGE = float(np.finfo(np.float64).max)
 # Largest integer below which all are exact as float64.
 EXACT = 2.0**53
 

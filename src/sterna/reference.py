@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import EXACT, HUGE, Distribution
-from sterna.engine.program import REAL
+from sterna.distributions import EXACT, Distribution
+from sterna.engine.program import HUGE, REAL
 from sterna.errors import TargetError
 from sterna.space import Kind, Real, Space, space_of
 
@@ -28,6 +28,8 @@ class Reference:
     space
         The variables, as a dict of `Real`, `Integer`, `Binary` and `Simplex`. By default one unbounded real
         vector `x` of the length that `draw` returns.
+    gradient
+        The gradient of `log_density`, for explorers that follow it; as `gradient` of `sterna.Target`.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Reference:
     draw: Callable[..., Any]
     log_density: Callable[..., Any]
     space: Mapping[str, Kind] | None = field(default=None)
+    gradient: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("draw", self.draw), ("log_density", self.log_density)):

@@ -41,6 +41,8 @@ class Result:
     records: list[Record] = field(repr=False)
     evaluations: int
     """Likelihood evaluations of the whole run; a heat bath's updates are not among them."""
+    gradient_evaluations: int
+    """Evaluations of the likelihood's gradient, of explorers that follow it."""
     timing: dict[str, float]
     """Seconds for compilation, tuning and sampling."""
     notes: list[str]
@@ -268,6 +270,7 @@ class Result:
             "energy_autocorrelation": self.energy_autocorrelation.tolist(),
             "rounds": self.rounds.rows(),
             "evaluations": self.evaluations,
+            "gradient_evaluations": self.gradient_evaluations,
             "timing": self.timing,
             "summary": self.summary,
             "warnings": self.warnings,

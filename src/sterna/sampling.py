@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
-from sterna.engine.program import EVALUATIONS, EXPLORE, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
+from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
 from sterna.engine.record import Record, new_record
 from sterna.engine.round import Plan, draw_states, find_start, nearest_chains, new_copy, resized, run_scans
 from sterna.engine.streams import new_generator
@@ -137,7 +137,7 @@ class _Run:
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]
         self.stop = threading.Event()
-        self.n_chains, self.boost, self.evaluations = settings.n_chains, 1, 0
+        self.n_chains, self.boost, self.counts = settings.n_chains, 1, np.zeros(2)
         self.notes: list[str] = []
 
     def go(self) -> Result:
@@ -157,6 +157,7 @@ class _Run:
         kept = 1 if settings.keep == "target" else self.n_chains
         records, _ = self._round(settings.n_rounds + 1, settings.n_scans, kept, settings.keep_energies)
         rounds.append(self._summary(settings.n_rounds + 1, records))
+        self._count()
         done = time.perf_counter()
         result = Result(
             target=self.target,
@@ -164,7 +165,8 @@ class _Run:
             settings=replace(settings, n_chains=self.n_chains),
             rounds=rounds,
             records=records,
-            evaluations=self.evaluations + self._count_evaluations(),
+            evaluations=int(self.counts[0]),
+            gradient_evaluations=int(self.counts[1]),
             notes=[*self.target.notes, *self.notes],
             timing={
                 "compile": compiled - self.began,
@@ -195,8 +197,10 @@ class _Run:
             for j in np.flatnonzero(copy.logs[:, LOG_LIKELIHOOD] == -np.inf):
                 copy.states[j], copy.logs[j, :2] = found[j % len(found)]
 
-    def _count_evaluations(self) -> int:
-        return int(sum(copy.logs[:, EVALUATIONS].sum() for copy in self.copies))
+    def _count(self) -> None:
+        """Take evaluations and gradients over from the copies' own counts."""
+        for copy in self.copies:
+            self.counts += copy.logs[:, [EVALUATIONS, GRADIENTS]].sum(axis=0)
 
     def _first_guesses(self) -> None:
         """Guess the energies from the starting points."""
@@ -314,7 +318,7 @@ class _Run:
         self.pivot = np.diff(np.interp(new_schedule, self.schedule, known))
         self.centre = np.interp(new_schedule, self.schedule, last.energies.mean)
         if n_chains != self.n_chains:
-            self.evaluations += self._count_evaluations()
+            self._count()
             nearest = nearest_chains(barrier.smooth(self.schedule), barrier.smooth(new_schedule))
             self.copies = [resized(copy, nearest) for copy in self.copies]
         self.schedule, self.n_chains = new_schedule, n_chains

@@ -13,9 +13,22 @@ from sterna import binding
 from sterna.binding import as_number
 from sterna.engine import callback
 from sterna.engine.compilation import address_of
-from sterna.engine.program import BINARY, CHANGE, DRAW, LOG_DENSITY, REAL, NotANumber, Program, evaluate
+from sterna.engine.program import (
+    BINARY,
+    CHANGE,
+    DRAW,
+    GRADIENT,
+    LOG_DENSITY,
+    N_LOGS,
+    REAL,
+    NotANumber,
+    Program,
+    evaluate,
+    evaluate_gradient,
+)
 from sterna.errors import EvaluationError, TargetError
 from sterna.explorers.base import Explorer
+from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gradient
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
 from sterna.space import Space
 from sterna.user_function import CannotCompile, compile_user_function
@@ -36,6 +49,10 @@ class Target:
     local_change
         `local_change(x, i, new)` (and data by name) returns the change of the log-likelihood when coordinate i of the
         flat state x becomes `new`. Coordinate-wise explorers then pay for local terms only.
+    gradient
+        The gradient of the log-likelihood, for explorers that follow it: a function of the same kind of parameters. It
+        returns a tuple with one entry for each real variable among them, in their order and shapes, or the entry alone
+        if there is but one; for a flat vector, a vector of the same length.
     explorer
         The explorer to use by default.
     kernels
@@ -61,6 +78,7 @@ class Target:
         data: Mapping[str, Any] | None = None,
         *,
         local_change: Callable[..., Any] | None = None,
+        gradient: Callable[..., Any] | None = None,
         explorer: Explorer | None = None,
         kernels: Mapping[Any, Any] | None = None,
         name: str | None = None,
@@ -82,7 +100,13 @@ class Target:
             if not callable(local_change):
                 raise TargetError(f"local_change={local_change!r} is not a function.")
             functions["likelihood_change"] = self._change(local_change)
+        if gradient is not None:
+            functions["likelihood_gradient"] = self._gradient(gradient, "gradient", callback.GRADIENT)
         if isinstance(reference, Reference):
+            if reference.gradient is not None:
+                functions["reference_gradient"] = self._gradient(
+                    reference.gradient, "the reference's gradient", callback.REFERENCE_GRADIENT
+                )
             functions["log_reference"] = self._density(
                 reference.log_density, "the reference's log_density", callback.REFERENCE
             )
@@ -94,6 +118,8 @@ class Target:
             likelihood_change=functions.get("likelihood_change", 0),
             log_reference=functions.get("log_reference", 0),
             draw_reference=functions.get("draw_reference", 0),
+            likelihood_gradient=functions.get("likelihood_gradient", 0),
+            reference_gradient=functions.get("reference_gradient", 0),
             data=self._block.ctypes.data,
             **tables,
         )
@@ -132,7 +158,7 @@ class Target:
         x = np.ascontiguousarray(state, dtype=np.float64)
         if x.shape != (self.dimension,):
             raise TargetError(f"A state of {self.name} has {self.dimension} coordinates, not {x.shape}.")
-        logs = np.zeros(3)
+        logs = np.zeros(N_LOGS)
         if not self._inside(x):
             return -math.inf, -math.inf
         try:
@@ -140,6 +166,21 @@ class Target:
         except NotANumber as error:
             raise EvaluationError(f"The {error} at {self.describe_point(x)}.") from None
         return float(logs[0]), float(logs[1])
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the gradient of both log-densities is known."""
+        program = self.program
+        return program.likelihood_gradient != 0 and (program.log_reference == 0 or program.reference_gradient != 0)
+
+    def gradient(self, state: NDArray[np.float64], beta: float = 1.0) -> NDArray[np.float64]:
+        """Return the gradient of log-reference + beta * log-likelihood at a flat state, by stored coordinate."""
+        if not self.has_gradient:
+            raise TargetError(f"The gradient of {self.name} is not known: give gradient= to sterna.Target.")
+        x = np.ascontiguousarray(state, dtype=np.float64)
+        gradient, scratch = np.zeros(self.dimension), np.zeros(self.dimension)
+        evaluate_gradient(self.block, x, beta, np.zeros(N_LOGS), gradient, scratch)
+        return gradient
 
     def _state_of(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
         if set(values) != set(self.space.names):
@@ -231,6 +272,39 @@ class Target:
             return as_number(_call(function, take(x), x.copy(), coordinate, new), what)
 
         return self._entry(build, what, callback.python_change, callback.CHANGE, plain, CHANGE)
+
+    def _gradient(self, function: Callable[..., Any], what: str, place: int) -> int:
+        if not callable(function):
+            raise TargetError(f"{what}={function!r} is not a function.")
+        arguments = binding.arguments_of(function, what, self.space, self._data.given)
+        take = binding.python_arguments(arguments, self.space, self._data)
+        flat = arguments[0].source == "flat"
+        named = [a.name for a in arguments if a.source == "variable"]
+        variables = [v for v in self.space.variables if v.sort == REAL and (flat or v.name in named)]
+        variables.sort(key=lambda v: v.start if flat else named.index(v.name))
+        space, sticks, reference = self.space, self._sticks(), place == callback.REFERENCE_GRADIENT
+        if not variables:
+            raise TargetError(f"{what} takes no real variable as a parameter, so there is nothing to differentiate.")
+
+        def build() -> Any:
+            user = compile_user_function(function)
+            lines, names, needed = binding.source_of(arguments, self.space, self._data)
+            body = [f"    out = carray(as_pointer(gradient, float64), {space.dimension})", "    out[:] = 0.0"]
+            body += [f"    values = function({', '.join(names)})"]
+            body += [f"    {line}" for line in gradient_lines(space, variables, flat, self._data, needed)]
+            if reference:
+                body += [f"    add_stick_jacobian_slope(x[{a}:{b}], out[{a}:{b}])" for a, b in sticks]
+            header = "def entry(state, gradient, data):"
+            return binding.compile_entry(user, header, lines, [*body, "    return 0"], needed, GRADIENT)
+
+        def plain(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+            store_gradient(space, variables, flat, _call(function, take(x)), x, out, what)
+            if reference:
+                for a, b in sticks:
+                    add_stick_jacobian_slope(x[a:b], out[a:b])
+
+        fallback = callback.python_reference_gradient if reference else callback.python_gradient
+        return self._entry(build, what, fallback, place, plain, GRADIENT)
 
     def _draw(self, function: Callable[..., Any]) -> int:
         what = "the reference's draw"

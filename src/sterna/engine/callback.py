@@ -10,8 +10,8 @@ from numba import types
 from sterna.engine.compilation import as_pointer, compiled_callback
 
 # The head of every data block: handles of Python functions, and the dimension.
-LIKELIHOOD, CHANGE, REFERENCE, DRAW, DIMENSION = range(5)
-HEAD = 5
+LIKELIHOOD, CHANGE, REFERENCE, DRAW, GRADIENT, REFERENCE_GRADIENT, DIMENSION = range(7)
+HEAD = 7
 
 _functions: dict[int, Callable[..., Any]] = {}
 _handles = count(1)
@@ -76,4 +76,28 @@ def python_draw(state: int, data: int, generator: Any) -> int:
     handle = block[DRAW]
     with numba.objmode():
         call_python(handle, x, generator)
+    return 0
+
+
+@compiled_callback
+def python_gradient(state: int, gradient: int, data: int) -> int:
+    """Write the gradient of a Python log-likelihood."""
+    block = numba.carray(as_pointer(data, types.int64), HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    out = numba.carray(as_pointer(gradient, types.float64), block[DIMENSION])
+    handle = block[GRADIENT]
+    with numba.objmode():
+        call_python(handle, x, out)
+    return 0
+
+
+@compiled_callback
+def python_reference_gradient(state: int, gradient: int, data: int) -> int:
+    """Write the gradient of a Python log-density of the reference."""
+    block = numba.carray(as_pointer(data, types.int64), HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    out = numba.carray(as_pointer(gradient, types.float64), block[DIMENSION])
+    handle = block[REFERENCE_GRADIENT]
+    with numba.objmode():
+        call_python(handle, x, out)
     return 0

@@ -88,6 +88,38 @@ def coordinate_log_density(kind: int, p: Numbers, o: int, table: Numbers, x: flo
 
 
 @compiled
+def coordinate_slope(kind: int, p: Numbers, o: int, x: float) -> float:
+    """Slope of the log-density of one real coordinate inside its support; 0 for the flat and for integers."""
+    if kind == NORMAL or kind == HALF_NORMAL:
+        return -(x - p[o]) * p[o + 1] * p[o + 1]
+    if kind == LOG_UNIFORM:
+        return -1.0 / x
+    if kind == EXPONENTIAL:
+        return -p[o]
+    if kind == GAMMA:
+        return (p[o] - 1.0) / x - p[o + 1]
+    if kind == INVERSE_GAMMA:
+        return (p[o + 1] / x - (p[o] + 1.0)) / x
+    if kind == BETA:
+        return (p[o] - 1.0) / x - (p[o + 1] - 1.0) / (1.0 - x)
+    if kind == CAUCHY or kind == HALF_CAUCHY:
+        return student_slope((x - p[o]) * p[o + 1], 1.0) * p[o + 1]
+    if kind == STUDENT_T:
+        return student_slope((x - p[o + 1]) * p[o + 2], p[o]) * p[o + 2]
+    if kind == LOG_NORMAL:
+        return -((math.log(x) - p[o]) * p[o + 1] * p[o + 1] + 1.0) / x
+    return 0.0
+
+
+@compiled
+def student_slope(z: float, nu: float) -> float:
+    """Slope of Student's log-density in its standard coordinate, also where z^2 is beyond the largest number."""
+    if abs(z) < 1e150:
+        return -(nu + 1.0) * z / (nu + z * z)
+    return -(nu + 1.0) / z
+
+
+@compiled
 def draw_category(p: Numbers, o: int, table: Numbers, u: float) -> float:
     """Find the category whose cumulated probability first exceeds u."""
     start, size = int(p[o]), int(p[o + 1])

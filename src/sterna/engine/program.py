@@ -18,13 +18,17 @@ from sterna.engine.compilation import (
     compiled,
     inlined,
 )
-from sterna.engine.densities import coordinate_log_density, draw_coordinate
+from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
 from sterna.engine.streams import Stream
 
 REAL, INTEGER, BINARY = 0, 1, 2
 
-# Places in a row of `logs`, which travels with every replica.
-LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS = 0, 1, 2
+# The bound of a real coordinate that has none.
+HUGE = float(np.finfo(np.float64).max)
+
+# Places in a row of `logs`, which travels with every replica: log-densities, numbers of evaluations and of gradients.
+LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS, GRADIENTS = 0, 1, 2, 3
+N_LOGS = 4
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,6 +46,8 @@ class Program(NamedTuple):
     likelihood_change: int
     log_reference: int
     draw_reference: int
+    likelihood_gradient: int
+    reference_gradient: int
     data: int
     sort: Integers
     lower: Numbers
@@ -56,7 +62,7 @@ class Program(NamedTuple):
         return np.array(fields, dtype=np.int64)
 
 
-PROGRAM = types.NamedTuple([types.int64] * 6 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
+PROGRAM = types.NamedTuple([types.int64] * 8 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
 GENERATOR = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
 # f(state, data): states and data travel as addresses.
@@ -65,12 +71,15 @@ LOG_DENSITY = types.float64(types.int64, types.int64)
 CHANGE = types.float64(types.int64, types.int64, types.float64, types.int64)
 # f(state, data, generator) writes the state
 DRAW = types.int64(types.int64, types.int64, GENERATOR)
+# f(state, gradient, data) writes the gradient
+GRADIENT = types.int64(types.int64, types.int64, types.int64)
 # f(program, state, logs, beta, parameters, statistics, addresses of the explorer's data, stream)
 EXPLORE = types.none(PROGRAM, FLOATS, FLOATS, types.float64, FLOATS, FLOATS, INTEGERS, WORDS)
 
 call_log_density = caller(LOG_DENSITY)
 call_change = caller(CHANGE)
 call_draw = caller(DRAW)
+call_gradient = caller(GRADIENT)
 
 
 class NotANumber(Exception):  # noqa: N818 (never reaches a user: `sterna.sampling` words the message)
@@ -91,12 +100,14 @@ def view(block: Integers) -> Program:
         block[3],
         block[4],
         block[5],
-        as_pointer(block[6], types.int64),
-        as_pointer(block[7], types.float64),
-        as_pointer(block[8], types.float64),
-        as_pointer(block[9], types.int64),
+        block[6],
+        block[7],
+        as_pointer(block[8], types.int64),
+        as_pointer(block[9], types.float64),
         as_pointer(block[10], types.float64),
-        as_pointer(block[11], types.float64),
+        as_pointer(block[11], types.int64),
+        as_pointer(block[12], types.float64),
+        as_pointer(block[13], types.float64),
     )
 
 
@@ -125,6 +136,8 @@ def with_likelihood(p: Program, likelihood: Any) -> Any:
         p.likelihood_change,
         p.log_reference,
         p.draw_reference,
+        p.likelihood_gradient,
+        p.reference_gradient,
         p.data,
         p.sort,
         p.lower,
@@ -159,6 +172,28 @@ def log_reference(program: Program, x: Numbers) -> float:
     for i in range(program.dimension):
         total += coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, x[i])
     return total
+
+
+@compiled
+def annealed_gradient(
+    program: Program, x: Numbers, beta: float, logs: Numbers, gradient: Numbers, scratch: Numbers
+) -> None:
+    """Write the gradient of the annealed log-density at x, coordinate by coordinate; both arrays are of full length.
+
+    Integer coordinates get 0. Where the likelihood's gradient is not finite, so is the sum: the caller rejects.
+    """
+    logs[GRADIENTS] += 1.0
+    call_gradient(program.likelihood_gradient, (as_address(x), as_address(gradient), program.data))
+    if program.log_reference != 0:
+        call_gradient(program.reference_gradient, (as_address(x), as_address(scratch), program.data))
+    for i in range(program.dimension):
+        if program.sort[i] != REAL:
+            gradient[i] = 0.0
+        elif program.log_reference != 0:
+            gradient[i] = scratch[i] + beta * gradient[i]
+        else:
+            slope = coordinate_slope(program.kind[i], program.numbers, 4 * i, x[i])
+            gradient[i] = slope + beta * gradient[i]
 
 
 @compiled
@@ -238,4 +273,19 @@ def evaluate(block: Integers, x: Numbers, logs: Numbers) -> None:
         view(block),
         as_pointer(x.ctypes.data, types.float64),
         as_pointer(logs.ctypes.data, types.float64),
+    )
+
+
+@compiled
+def evaluate_gradient(
+    block: Integers, x: Numbers, beta: float, logs: Numbers, gradient: Numbers, scratch: Numbers
+) -> None:
+    """Evaluate the annealed gradient at a state, called from Python."""
+    annealed_gradient(
+        view(block),
+        as_pointer(x.ctypes.data, types.float64),
+        beta,
+        as_pointer(logs.ctypes.data, types.float64),
+        as_pointer(gradient.ctypes.data, types.float64),
+        as_pointer(scratch.ctypes.data, types.float64),
     )

@@ -15,6 +15,7 @@ from sterna.engine.program import (
     EXPLORE,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
+    N_LOGS,
     Program,
     check_draw,
     draw_reference,
@@ -44,7 +45,7 @@ class Copy(NamedTuple):
     states: NDArray[np.float64]
     """(replicas, dimension)"""
     logs: NDArray[np.float64]
-    """(replicas, 3): log-reference, log-likelihood, number of likelihood evaluations."""
+    """(replicas, N_LOGS): log-reference, log-likelihood, numbers of evaluations and of gradients."""
     chain_of: Integers
     replica_of: Integers
     leg: Integers
@@ -86,7 +87,7 @@ def new_copy(n_chains: int, dimension: int) -> Copy:
     leg[0] = 1
     return Copy(
         states=np.zeros((n_chains, dimension)),
-        logs=np.zeros((n_chains, 3)),
+        logs=np.zeros((n_chains, N_LOGS)),
         chain_of=np.arange(n_chains, dtype=np.int64),
         replica_of=np.arange(n_chains, dtype=np.int64),
         leg=leg,

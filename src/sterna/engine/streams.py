@@ -106,3 +106,20 @@ def uniform(words: Stream) -> float:
 def exponential(stream: Stream) -> float:
     """Draw from the exponential distribution of mean 1; finite, as 1 - u is never 0."""
     return -math.log(1.0 - uniform(stream))
+
+
+@compiled
+def fill_normals(numbers: Any, count: int, stream: Stream) -> None:
+    """Write independent standard normal numbers, two at a time (Box and Muller 1958)."""
+    for k in range(0, count, 2):
+        radius = math.sqrt(2.0 * exponential(stream))
+        angle = 2.0 * math.pi * uniform(stream)
+        numbers[k] = radius * math.cos(angle)
+        if k + 1 < count:
+            numbers[k + 1] = radius * math.sin(angle)
+
+
+@compiled
+def standard_normal(stream: Stream) -> float:
+    """Draw one standard normal number."""
+    return math.sqrt(2.0 * exponential(stream)) * math.cos(2.0 * math.pi * uniform(stream))

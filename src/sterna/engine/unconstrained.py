@@ -1,0 +1,72 @@
+"""Real coordinates on the whole line: a bounded x as a function of an unbounded u, coordinate by coordinate.
+
+A half line is the image of exp, an interval that of the logistic function. A density of u is that of x times dx/du.
+"""
+
+import math
+
+from sterna.engine.compilation import compiled, inlined
+from sterna.engine.program import HUGE
+
+TINY = 2.2250738585072014e-308
+
+
+@inlined
+def bounded_below(lower: float) -> bool:
+    """Whether a lower bound is one, and not the end of floating point."""
+    return lower > -HUGE
+
+
+@inlined
+def bounded_above(upper: float) -> bool:
+    """Whether an upper bound is one."""
+    return upper < HUGE
+
+
+@compiled
+def to_line(x: float, lower: float, upper: float) -> float:
+    """Return the u of an x; one that lies on a bound is taken to lie just inside."""
+    if bounded_below(lower):
+        if bounded_above(upper):
+            return math.log(max(x - lower, TINY)) - math.log(max(upper - x, TINY))
+        return math.log(max(x - lower, TINY))
+    if bounded_above(upper):
+        return math.log(max(upper - x, TINY))
+    return x
+
+
+@compiled
+def from_line(u: float, lower: float, upper: float) -> float:
+    """Return the x of a u, never outside of the bounds."""
+    if bounded_below(lower):
+        if bounded_above(upper):
+            share = 1.0 / (1.0 + math.exp(-u)) if u >= 0.0 else math.exp(u) / (1.0 + math.exp(u))
+            return min(max(lower + (upper - lower) * share, lower), upper)
+        return min(max(lower + math.exp(min(u, 700.0)), lower), upper)
+    if bounded_above(upper):
+        return max(min(upper - math.exp(min(u, 700.0)), upper), lower)
+    return u
+
+
+@compiled
+def log_jacobian(u: float, lower: float, upper: float) -> float:
+    """Return log |dx/du|."""
+    if bounded_below(lower):
+        if bounded_above(upper):
+            return math.log(upper - lower) - abs(u) - 2.0 * math.log1p(math.exp(-abs(u)))
+        return u
+    return u if bounded_above(upper) else 0.0
+
+
+@compiled
+def line_slope(slope: float, u: float, lower: float, upper: float) -> float:
+    """Return the slope in u of log-density plus log-Jacobian, from the slope of the log-density in x."""
+    if bounded_below(lower):
+        if bounded_above(upper):
+            small = math.exp(-abs(u))
+            share = small / ((1.0 + small) * (1.0 + small))
+            return slope * (upper - lower) * share - math.tanh(0.5 * u)
+        return slope * math.exp(min(u, 700.0)) + 1.0
+    if bounded_above(upper):
+        return -slope * math.exp(min(u, 700.0)) + 1.0
+    return slope
