@@ -37,12 +37,18 @@ def explore_scans(plan, copy, statistics, first, last, stream):
             call_explore(plan.explore, (program, x, logs, plan.schedule[chain], parameters, sums, data, words))
 
 
+ALIVE: list[Any] = []
+
+
 def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scans: int) -> Plan:
     """All that is frozen during a round."""
+    bound = explorer.bind(target)
+    # addresses do not keep their arrays alive
+    ALIVE.append(bound)
     return Plan(
         block=target.block,
-        explore=address_of(target.kernels.get(explorer.kernel, explorer.kernel), EXPLORE),
-        explorer_data=np.array([array.ctypes.data for array in explorer.data()] or [0], dtype=np.int64),
+        explore=address_of(bound.kernel, EXPLORE),
+        explorer_data=np.array([array.ctypes.data for array in bound.data], dtype=np.int64),
         scheme=DEO,
         schedule=schedule,
         parameters=np.ascontiguousarray(parameters),
@@ -70,7 +76,7 @@ class Case:
     @property
     def widths(self) -> Any:
         """Widths alone, as C takes them."""
-        return np.ascontiguousarray(self.parameters[:, : self.dimension])
+        return np.ascontiguousarray(self.parameters[:, 2:])
 
     @property
     def label(self) -> str:
@@ -85,12 +91,12 @@ def tuned_case(dimension: int, chains: int) -> Case:
     copy, (stream, _) = new_copy(chains, dimension), new_generator()
     copy.states[:] = run.posterior["x"].values[0, -chains:]
     copy.logs[:, :2] = [target.log_densities(x) for x in copy.states]
-    parameters = np.tile(np.append(np.ones(dimension), float(dimension)), (chains, 1))
+    parameters = np.tile([dimension, dimension, *np.ones(dimension)], (chains, 1))
     for pilot in range(PILOT_ROUNDS):
         statistics = np.zeros((chains, 2 * dimension))
         plan = make_plan(target, explorer, run.schedule, parameters, PILOT_SCANS)
         explore_scans(plan, copy, statistics, pilot * PILOT_SCANS, (pilot + 1) * PILOT_SCANS - 1, stream)
-        parameters = explorer.tune(target.program, parameters, statistics)
+        parameters = explorer.bind(target).tune(parameters, statistics)
     copy.logs[:, 2] = 0.0
     return Case(dimension, chains, run.schedule, parameters, copy.states, copy.logs)
 

@@ -29,8 +29,8 @@ def spin_p_value(beta, kernel, passes=1.0, periodic=True):
     points, law = lattice_law(target, beta)
     chosen = np.random.default_rng(2).choice(len(points), size=DRAWS, p=law)
     parameters = np.array([float(math.floor(passes * 4)), 0.4, 0.2])
-    data = target.explorer.data()
-    after, logs = apply(target, kernel, points[chosen], beta, parameters, n_statistics=9, data=data)
+    data = target.explorer.bind(target).data
+    after, logs = apply(target, kernel, points[chosen], beta, parameters, n_row=9, data=data)
     for k in range(50):
         assert logs[k, :2] == pytest.approx(target.log_densities(after[k]), abs=1e-9)
     number = ((after > 0) @ (2 ** np.arange(3, -1, -1))).astype(int)
@@ -69,8 +69,8 @@ def rotor_deviation(beta, kernel):
     exact = float(np.sum(energy * weights) / weights.sum())
     states = np.random.default_rng(4).uniform(-math.pi, math.pi, (20_000, 4))
     parameters = np.array([4.0, coupling, 0.0])
-    data = target.explorer.data()
-    after, logs = apply(target, kernel, states, beta, parameters, times=40, n_statistics=9, data=data)
+    data = target.explorer.bind(target).data
+    after, logs = apply(target, kernel, states, beta, parameters, times=40, n_row=9, data=data)
     assert (np.abs(after) <= math.pi).all()
     for k in range(50):
         assert logs[k, :2] == pytest.approx(target.log_densities(after[k]), abs=1e-9)

@@ -47,13 +47,18 @@ def closed_form_counts(last, scans):
     return max(0, (scans - last + 1) // 2), max(0, (scans - 2 * last) // 2)
 
 
+# the one coordinate that there is
+COORDINATE = np.zeros(1, dtype=np.int64)
+
+
 def counts_after_every_scan(last, n_scans):
     """The engine's own counts after each scan, and the index process."""
     target = sterna.Target(certain, {"z": sterna.Normal()})
     copy, record = new_copy(last + 1, 1), new_record(n_scans, last + 1, 1, 0, 1)
     plan = Plan(
-        block=target.block, explore=address_of(explore, EXPLORE), explorer_data=np.zeros(1, dtype=np.int64), scheme=DEO,
-        schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile([1.0, 1.0], (last + 1, 1)),
+        block=target.block, explore=address_of(explore, EXPLORE), explorer_data=np.array([COORDINATE.ctypes.data]),
+        scheme=DEO,
+        schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile([1.0, 1.0, 1.0], (last + 1, 1)),
         pivot=np.zeros(last), centre=np.zeros(last + 1), seed=1, round_number=1, n_scans=n_scans, thin=1,
     )  # fmt: skip
     statistics, stream = np.zeros((last + 1, 2)), new_generator()

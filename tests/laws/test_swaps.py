@@ -42,7 +42,7 @@ def swap_matrix(schedule, parity, faults=()):
     number = {point: k for k, point in enumerate(points)}
     matrix = np.zeros((len(points), len(points)))
     for point in points:
-        logs = np.zeros((len(schedule), 3))
+        logs = np.zeros((len(schedule), 4))
         logs[:, 1] = LOG_LIKELIHOOD[list(point)]
 
         def step(logs=logs):
@@ -132,6 +132,8 @@ def scan_matrix(parity, faults=None):
     program_code.coordinate_log_density = densities.coordinate_log_density
     program_code.draw_coordinate = densities.draw_coordinate
     program_code.likelihood_value = lambda address, x, dimension, data: pair_log_likelihood(x)
+    # the only pointer that a slice asks for is that of its coordinates
+    names = names | {"as_pointer": lambda address, kind: np.arange(2)}
     explorer = load("explorers/slice.py", faults.get("slice", ()), **names)
     explorer.coordinate_reference = program_code.coordinate_reference
     explorer.coordinate_likelihood = program_code.coordinate_likelihood
@@ -151,7 +153,8 @@ def scan_matrix(parity, faults=None):
     code.add_pairs = code.add_chains = code.add_states = code.batch_of = lambda *_: None
     logs_of_chance = np.stack([np.zeros(2), np.ones(2), np.log(1 - CHANCE), np.log(CHANCE)], axis=1)
     program = program_code.Program(
-        dimension=2, log_likelihood=1, likelihood_change=0, log_reference=0, draw_reference=0, data=0,
+        dimension=2, log_likelihood=1, likelihood_change=0, log_reference=0, draw_reference=0,
+        likelihood_gradient=0, reference_gradient=0, data=0,
         sort=np.full(2, program_code.BINARY), lower=np.zeros(2), upper=np.ones(2), kind=np.full(2, densities.TWO_POINT),
         numbers=logs_of_chance.ravel(), table=np.zeros(1),
     )  # fmt: skip
@@ -161,7 +164,7 @@ def scan_matrix(parity, faults=None):
 def _scan_matrix(code, program, forks):
     plan = code.Plan(
         block=program, explore=1, explorer_data=np.zeros(1), scheme=0, schedule=SCHEDULE,
-        parameters=np.tile([1.0, 1.0, 2.0], (3, 1)), pivot=np.zeros(2), centre=np.zeros(3), seed=1, round_number=1,
+        parameters=np.tile([2.0, 2.0, 1.0, 1.0], (3, 1)), pivot=np.zeros(2), centre=np.zeros(3), seed=1, round_number=1,
         n_scans=1, thin=1,
     )  # fmt: skip
     points = list(itertools.product(itertools.product((0.0, 1.0), repeat=2), repeat=3))
