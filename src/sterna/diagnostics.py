@@ -35,7 +35,7 @@ def _autocovariance(draws: Numbers) -> Numbers:
 def effective_size(draws: Numbers) -> float:
     """Effective sample size of chains by Geyer's initial monotone sequence."""
     chains, n = draws.shape
-    if np.ptp(draws) == 0:
+    if draws.min() == draws.max():
         return float(draws.size)
     covariance = _autocovariance(draws)
     within = covariance[:, 0].mean() * n / (n - 1)

@@ -14,7 +14,9 @@ from sterna.errors import OptionError
 from sterna.rounds import Round, Rounds
 from sterna.target import Target
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
+from sterna.tuning.barrier import barrier_if_normal
 from sterna.tuning.batches import Estimate
+from sterna.tuning.chains import saturated
 from sterna.tuning.evidence import EvidenceCurve
 from sterna.tuning.path_integrals import path_integral
 
@@ -149,8 +151,19 @@ class Result:
 
     @property
     def recommended_n_chains(self) -> int:
-        """Number of chains that is best for this barrier if exploration is efficient: N = ceil(2 Lambda), plus one."""
+        """Number of chains that is best for this barrier if exploration is efficient: N = ceil(2 Lambda), plus one.
+
+        Where too few chains saturate the barrier, it is a guess: at least twice as many as there were.
+        """
+        if saturated(self.last):
+            guess = optimal_n_chains(barrier_if_normal(self.last.rejection_of_possible))
+            return max(2 * self.last.n_chains, guess)
         return optimal_n_chains(self.global_barrier - self.last.barrier.jump)
+
+    @property
+    def evidence_name(self) -> str:
+        """Which entry of `evidence` is `log_evidence`."""
+        return self.last.evidence.best_name
 
     def cumulative_barrier(self, beta: ArrayLike) -> Numbers:
         """Lambda(beta)."""
@@ -255,6 +268,7 @@ class Result:
             "global_barrier": self.global_barrier,
             "zero_share": self.last.zero_share,
             "log_evidence": self.log_evidence.to_dict(),
+            "evidence_name": self.evidence_name,
             "evidence": {name: estimate.to_dict() for name, estimate in self.evidence.items()},
             "evidence_curve": self.evidence_curve.value.tolist(),
             "divergences": {name: estimate.to_dict() for name, estimate in self.divergences.items()},

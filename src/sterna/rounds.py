@@ -36,7 +36,7 @@ class Round:
     rejection_error: Numbers
     """Standard errors of the rejections."""
     total_rejection_error: float
-    """Standard error of their sum."""
+    """Standard error of their sum, and so about that of the barrier."""
     second_rejection: Numbers
     """Mean rejection probability between chains two apart, if they were to swap."""
     evidence: Evidence
@@ -114,7 +114,7 @@ class Round:
             "predicted_restarts": self.predicted_restarts,
             "log_evidence": found.value,
             "error": found.error,
-            "autocorrelation": _largest(self.energies.autocorrelation),
+            "autocorrelation": _largest(self.energies.autocorrelation[1:]),
         }
 
 
@@ -130,17 +130,21 @@ class Rounds(list[Round]):
         return [one.row() for one in self]
 
     def __repr__(self) -> str:
-        head = " round   scans chains  barrier   rejection    restarts          log evidence  memory"
+        head = "round  scans chains barrier  rejection   restarts          log evidence  memory"
         return "\n".join([head, *(_line(row) for row in self.rows())])
 
 
+def _short(number: float) -> str:
+    return f"{number:.3f}" if abs(number) < 1e5 else f"{number:.3g}"
+
+
 def _line(row: dict[str, Any]) -> str:
-    """Return a line of the table, in 82 columns: mean and largest rejection, restarts beside those predicted."""
+    """Return a line of the table, in 79 columns."""
     restarts = f"{row['restarts']}/{row['predicted_restarts']:.0f}"
-    found = f"{row['log_evidence']:.3f} ± {row['error']:.3f}"
+    found = f"{_short(row['log_evidence'])} ± {_short(row['error'])}"
     return (
-        f"{row['round']:>6}{row['scans']:>8}{row['chains']:>7}{row['barrier']:>9.2f}"
-        f"{row['mean_rejection']:>7.2f}{row['max_rejection']:>5.2f}{restarts:>12}{found:>22}{row['autocorrelation']:>8.2f}"
+        f"{row['round']:>5}{row['scans']:>7}{row['chains']:>7}{row['barrier']:>8.2f}"
+        f"{row['mean_rejection']:>6.2f}{row['max_rejection']:>5.2f}{restarts:>11}{found:>22}{row['autocorrelation']:>8.2f}"
     )
 
 

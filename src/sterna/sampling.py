@@ -24,7 +24,7 @@ from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_setti
 from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
 from sterna.target import Target
-from sterna.tuning.barrier import communication_barrier
+from sterna.tuning.barrier import Barrier, sighted_barrier
 from sterna.tuning.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
 
@@ -305,14 +305,17 @@ class _Run:
 
     def _tune(self, last: Round, statistics: Numbers) -> None:
         """Set the next round's chains, schedule and explorer parameters from this round's records."""
-        n_chains = self._next_n_chains(last) if self.settings.auto_chains else self.n_chains
-        barrier = communication_barrier(last.schedule, last.rejection, last.zero_share)
+        deviation = np.sqrt(last.energies.variance)
+        barrier = sighted_barrier(last.schedule, last.rejection, last.zero_share, deviation)
+        n_chains = self._next_n_chains(last, barrier) if self.settings.auto_chains else self.n_chains
         new_schedule = update_schedule(barrier, n_chains)
         tuned = self.explorer.tune(self.target.program, self.parameters, statistics)
         self.parameters = carry_over(tuned, self.schedule, new_schedule)
         known = np.concatenate([[0.0], np.cumsum(last.evidence.known)])
         self.pivot = np.diff(np.interp(new_schedule, self.schedule, known))
-        self.centre = np.interp(new_schedule, self.schedule, last.energies.mean)
+        # a short round may have seen no reference draw of positive likelihood
+        means = np.where(np.isfinite(last.energies.mean), last.energies.mean, self.centre)
+        self.centre = np.interp(new_schedule, self.schedule, means)
         if n_chains != self.n_chains:
             self.evaluations += self._count_evaluations()
             nearest = nearest_chains(barrier.smooth(self.schedule), barrier.smooth(new_schedule))
@@ -320,15 +323,18 @@ class _Run:
         self.schedule, self.n_chains = new_schedule, n_chains
         self.display.end_round(last)
 
-    def _next_n_chains(self, last: Round) -> int:
+    def _next_n_chains(self, last: Round, barrier: Barrier) -> int:
         """Find the next round's number of chains, and note where slow exploration raises it."""
-        if explores_slowly(last) and self.boost < MOST_BOOST:
-            self.boost *= 2
+        smooth = max(last.barrier.total - last.barrier.jump, barrier.total - barrier.jump)
+        slow = explores_slowly(last) and self.boost < MOST_BOOST
+        self.boost *= 2 if slow else 1
+        n_chains = next_n_chains(last, smooth, self.boost, final=last.number == self.settings.n_rounds)
+        if slow:
             self.notes.append(
                 f"Exploration is slow: {last.restarts} restarts in round {last.number} where the rejections allow "
-                f"{last.predicted_restarts:.0f}. So {self.boost} times as many chains were taken as the barrier asks."
+                f"{last.predicted_restarts:.0f}. So {n_chains} chains were taken next, more than the barrier asks."
             )
-        return next_n_chains(last, self.boost, final=last.number == self.settings.n_rounds)
+        return n_chains
 
 
 @contextmanager
