@@ -14,7 +14,6 @@ from sterna.errors import OptionError
 from sterna.rounds import Round, Rounds
 from sterna.target import Target
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
-from sterna.tuning.barrier import barrier_if_normal
 from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import saturated
 from sterna.tuning.evidence import EvidenceCurve
@@ -156,8 +155,8 @@ class Result:
         Where too few chains saturate the barrier, it is a guess: at least twice as many as there were.
         """
         if saturated(self.last):
-            guess = optimal_n_chains(barrier_if_normal(self.last.rejection_of_possible))
-            return max(2 * self.last.n_chains, guess)
+            guess = self.last.sighted_barrier
+            return max(2 * self.last.n_chains, optimal_n_chains(guess.total - guess.jump))
         return optimal_n_chains(self.global_barrier - self.last.barrier.jump)
 
     @property

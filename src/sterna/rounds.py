@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sterna.engine.record import Record
 from sterna.theory.rates import predicted_round_trip_rate
-from sterna.tuning.barrier import Barrier, communication_barrier, without_zeros
+from sterna.tuning.barrier import Barrier, communication_barrier, sighted_barrier, without_zeros
 from sterna.tuning.batches import Estimate, merge, standard_error, standard_errors
 from sterna.tuning.energies import Energies, energies
 from sterna.tuning.evidence import Evidence, evidence
@@ -64,6 +64,11 @@ class Round:
     def barrier(self) -> Barrier:
         """The communication barrier from this round's rejections, corrected for saturation."""
         return communication_barrier(self.schedule, self.rejection, self.zero_share, self.second_rejection)
+
+    @cached_property
+    def sighted_barrier(self) -> Barrier:
+        """The barrier that places the next round's chains: energies fill the intervals in which swaps never succeed."""
+        return sighted_barrier(self.schedule, self.rejection, self.zero_share, np.sqrt(self.energies.variance))
 
     @property
     def rejection_of_possible(self) -> Numbers:

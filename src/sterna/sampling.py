@@ -24,7 +24,6 @@ from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_setti
 from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
 from sterna.target import Target
-from sterna.tuning.barrier import Barrier, sighted_barrier
 from sterna.tuning.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
 
@@ -305,9 +304,8 @@ class _Run:
 
     def _tune(self, last: Round, statistics: Numbers) -> None:
         """Set the next round's chains, schedule and explorer parameters from this round's records."""
-        deviation = np.sqrt(last.energies.variance)
-        barrier = sighted_barrier(last.schedule, last.rejection, last.zero_share, deviation)
-        n_chains = self._next_n_chains(last, barrier) if self.settings.auto_chains else self.n_chains
+        barrier = last.sighted_barrier
+        n_chains = self._next_n_chains(last) if self.settings.auto_chains else self.n_chains
         new_schedule = update_schedule(barrier, n_chains)
         tuned = self.explorer.tune(self.target.program, self.parameters, statistics)
         self.parameters = carry_over(tuned, self.schedule, new_schedule)
@@ -323,9 +321,9 @@ class _Run:
         self.schedule, self.n_chains = new_schedule, n_chains
         self.display.end_round(last)
 
-    def _next_n_chains(self, last: Round, barrier: Barrier) -> int:
+    def _next_n_chains(self, last: Round) -> int:
         """Find the next round's number of chains, and note where slow exploration raises it."""
-        smooth = max(last.barrier.total - last.barrier.jump, barrier.total - barrier.jump)
+        smooth = max(barrier.total - barrier.jump for barrier in (last.barrier, last.sighted_barrier))
         slow = explores_slowly(last) and self.boost < MOST_BOOST
         self.boost *= 2 if slow else 1
         n_chains = next_n_chains(last, smooth, self.boost, final=last.number == self.settings.n_rounds)

@@ -133,13 +133,3 @@ def _hyperbola(start: float, stop: float, first: float, last: float) -> tuple[Nu
     places = start + length * share if first > last else stop - length * share[::-1]
     places[-1] = stop
     return places[1:], float(area)
-
-
-def barrier_if_normal(rejection: Numbers) -> float:
-    """Return the barrier that rejections, however large, would show if all energies were normally distributed.
-
-    Then r = erf(sqrt(pi) x / 2) over an interval with part x of the barrier. For advice alone: tails decide.
-    """
-    from scipy.special import erfinv
-
-    return float(np.sum(erfinv(np.minimum(rejection, 1 - 1e-6))) * 2.0 / np.sqrt(np.pi))

@@ -32,7 +32,7 @@ def saturated(last: "Round") -> bool:
 def explores_slowly(last: "Round") -> bool:
     """Whether restarts are far below what the rejections allow, and chance alone could not bring so few.
 
-    Counts scatter about as Poisson's do: their mean is below count + 3 sqrt(count) + 3, but for one case in a thousand.
+    Counts scatter about as Poisson's do: their mean is below count + 3 sqrt(count) + 3 in 99 cases of 100.
     """
     most = last.restarts + 3.0 * math.sqrt(last.restarts) + 3.0
     # journeys take their time: each replica must have had that of one and more

@@ -53,11 +53,15 @@ class EvidenceCurve:
     value: Numbers
     error: Numbers
     slope: Numbers
+    jump: float
+    """log(1 - p0): how far the curve falls at 0, where the likelihood is zero on a share p0 of the reference."""
 
     def __call__(self, beta: ArrayLike) -> Numbers:
         """Value at any beta from 0 to 1."""
+        at = np.asarray(beta, dtype=np.float64)
+        beyond = np.concatenate([[self.jump], self.value[1:]])
         with np.errstate(invalid="ignore"):
-            return PiecewiseCubic(self.schedule, self.value, self.slope)(beta)
+            return np.where(at > 0, PiecewiseCubic(self.schedule, beyond, self.slope)(at), 0.0)
 
 
 def forward_stones(batches: Batches) -> Steps:
@@ -252,7 +256,10 @@ def _curve(schedule: Numbers, steps: Steps, energies: Energies) -> EvidenceCurve
     value = np.concatenate([[0.0], np.cumsum(steps.value)])
     drawn = standard_errors(np.cumsum(steps.influence, axis=2))
     error = np.concatenate([[0.0], np.maximum(drawn, np.sqrt(np.cumsum(steps.least_variance)))])
-    return EvidenceCurve(schedule, value, error, _convex_slopes(steps.value / np.diff(schedule), energies.mean))
+    jump = math.log1p(-energies.zero_share) if energies.zero_share < 1 else -math.inf
+    with np.errstate(invalid="ignore"):
+        secants = np.diff(np.concatenate([[jump], value[1:]])) / np.diff(schedule)
+    return EvidenceCurve(schedule, value, error, _convex_slopes(secants, energies.mean), jump)
 
 
 def _convex_slopes(secants: Numbers, slopes: Numbers) -> Numbers:
