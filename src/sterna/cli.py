@@ -294,7 +294,7 @@ def facts(result: "Result") -> list[tuple[str, str]]:
 
 
 def _barrier(result: "Result") -> str:
-    from sterna.tuning.chains import saturated
+    from sterna.chains import saturated
 
     if saturated(result.last):
         return f"at least {result.global_barrier:.2f}; too few chains to see it"

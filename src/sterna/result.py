@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sterna.chains import saturated
 from sterna.diagnostics import summary_of
 from sterna.engine.record import Record
 from sterna.errors import OptionError
@@ -15,7 +16,6 @@ from sterna.rounds import Round, Rounds
 from sterna.target import Target
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.batches import Estimate
-from sterna.tuning.chains import saturated
 from sterna.tuning.evidence import EvidenceCurve
 from sterna.tuning.path_integrals import path_integral
 

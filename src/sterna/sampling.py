@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
 from sterna.engine.program import EVALUATIONS, EXPLORE, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
@@ -24,7 +25,6 @@ from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_setti
 from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
 from sterna.target import Target
-from sterna.tuning.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
 
 Numbers = NDArray[np.float64]
@@ -80,7 +80,7 @@ def sample(
     keep_energies
         Whether to keep the log-likelihoods of all chains at all sampling scans, for `result.path_integral`.
     seed
-        The same seed gives the same bits, whatever the number of workers.
+        The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it).
     workers
         Threads, each of which runs copies; by default one for each copy, up to the number of cores.
     progress

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sterna.chains import SATURATED, SLOW_SHARE, explores_slowly, saturated
 from sterna.diagnostics import summary_of
 from sterna.display import count
 from sterna.tuning.batches import student_quantile
-from sterna.tuning.chains import SATURATED, SLOW_SHARE, explores_slowly, saturated
 
 if TYPE_CHECKING:
     from sterna.result import Result

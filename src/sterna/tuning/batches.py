@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.diagnostics import effective_size
 from sterna.engine.record import Record
+from sterna.tuning.memory import effective_size
 
 Numbers = NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from scipy import stats
 from targets import corner
 
 import sterna
+from sterna.chains import MOST, explores_slowly, next_n_chains, saturated
 from sterna.engine.program import EVALUATIONS
 from sterna.engine.round import nearest_chains, new_copy, resized
 from sterna.theory.rates import optimal_n_chains
-from sterna.tuning.chains import MOST, explores_slowly, next_n_chains, saturated
 
 
 def round_like(n_chains=10, n_scans=128, rejection=0.45, restarts=50, predicted=60.0, copies=1):
