@@ -51,8 +51,8 @@ def test_summary_and_dict(result):
 def test_barrier_functions(result):
     assert result.cumulative_barrier(0.0) == 0
     assert result.cumulative_barrier(1.0) == pytest.approx(result.global_barrier)
-    # what saturation takes from the sum of rejections is given back
-    assert result.rejection.sum() <= result.global_barrier <= 1.1 * result.rejection.sum()
+    # what saturation takes from the sum of rejections is given back: here very little
+    assert result.global_barrier == pytest.approx(result.rejection.sum(), rel=0.1)
     betas = np.linspace(0.05, 0.95, 19)
     slope = (result.cumulative_barrier(betas + 1e-6) - result.cumulative_barrier(betas - 1e-6)) / 2e-6
     assert np.allclose(result.local_barrier(betas), slope, atol=1e-5)
@@ -82,7 +82,7 @@ def test_too_few_chains_are_named():
 
 def test_too_few_restarts_are_named():
     short = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=2, progress=False)
-    assert any("restarts" in text for text in short.warnings)
+    assert any("Only" in text and "restart" in text for text in short.warnings)
 
 
 def test_slow_exploration_is_named():

@@ -303,8 +303,11 @@ static void measure(const struct round *round, int64_t batch)
         add_stone(scale + 2 * way + pair, sum + 2 * way + pair, upper);
         if (lower > -INFINITY)
             add_stone(scale + 3 * way + pair, sum + 3 * way + pair, -lower);
-        bridge[pair] += logistic(lower - round->pivot[pair]);
-        bridge[way + pair] += logistic(round->pivot[pair] - upper);
+        double up = logistic(lower - round->pivot[pair]), down = logistic(round->pivot[pair] - upper);
+        bridge[pair] += up;
+        bridge[way + pair] += down;
+        bridge[2 * way + pair] += up * (1.0 - up);
+        bridge[3 * way + pair] += down * (1.0 - down);
         if (pair + 1 < pairs) {
             double after = round->logs[round->replica_of[pair + 2] * N_LOGS + LOG_LIKELIHOOD];
             second[pair] += 1.0 - acceptance((beta[pair + 2] - beta[pair]) * (here - after));

@@ -229,6 +229,9 @@ def show(result: "Result", most_rows: int = 20) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
+    if not console.is_terminal:
+        # lines of a file are not broken
+        console = Console(highlight=False, width=200)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("variable", "mean", "± error", "sd", "ess", "r-hat"):
         table.add_column(heading, justify="left" if heading == "variable" else "right")
@@ -248,8 +251,12 @@ def show(result: "Result", most_rows: int = 20) -> None:
     console.print()
     console.print(repr(result.rounds), soft_wrap=True)
     console.print()
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, text in facts(result):
-        console.print(f"[bold]{name:<16}[/bold] {text}", soft_wrap=True)
+        grid.add_row(name, text)
+    console.print(grid)
     if not result.warnings:
         console.print("\nNo warnings.")
     for warning in result.warnings:
@@ -264,12 +271,12 @@ def facts(result: "Result") -> list[tuple[str, str]]:
     others = ", ".join(
         f"{name.replace('_', ' ')} {estimate}"
         for name, estimate in result.evidence.items()
-        if name.startswith("stepping") and estimate.valid
+        if name != result.evidence_name and not name.startswith("thermodynamic") and estimate.valid
     )
     return [
         ("log evidence", f"{result.log_evidence} (95 %: {low:.3f} to {high:.3f})"),
-        ("  other ways", others),
-        ("KL from prior", f"{result.divergences['kl_target_to_reference']} (what the data taught, in nats)"),
+        ("", f"by {result.evidence_name.replace('_', ' ')}; {others}"),
+        ("KL divergence", f"{result.divergences['kl_target_to_reference']} nats, of the target from the reference"),
         ("global barrier", _barrier(result)),
         ("swaps accepted", f"{acceptance.min():.2f} at least, {acceptance.mean():.2f} on average"),
         ("restarts", f"{result.restarts} in {settings.n_scans} scans{copies}; {_first_restart(result)}"),
@@ -287,7 +294,7 @@ def facts(result: "Result") -> list[tuple[str, str]]:
 
 
 def _barrier(result: "Result") -> str:
-    from sterna.tuning.chains import saturated
+    from sterna.chains import saturated
 
     if saturated(result.last):
         return f"at least {result.global_barrier:.2f}; too few chains to see it"
@@ -306,11 +313,11 @@ def _memory(result: "Result") -> str:
     """Say which chain explores worst."""
     import numpy as np
 
-    memory = result.energy_autocorrelation
+    memory = result.energy_autocorrelation[1:]
     if not np.isfinite(memory).any():
         return "unknown, as energies do not vary"
     worst = int(np.nanargmax(memory))
-    return f"{memory[worst]:.2f} left after a scan at beta {result.schedule[worst]:.3g}, the worst (0: independent)"
+    return f"{memory[worst]:.2f} left after a scan at beta {result.schedule[worst + 1]:.3g}, the worst (0: independent)"
 
 
 def main() -> None:

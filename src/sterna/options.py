@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from sterna.chains import FIRST
 from sterna.engine.communication import DEO, SEO
 from sterna.errors import OptionError, TargetError
 from sterna.explorers.base import Explorer
 from sterna.explorers.composition import Blocks
 from sterna.explorers.slice import Slice
 from sterna.target import Target
-from sterna.tuning.chains import FIRST
 
 SCHEMES = {"deo": DEO, "seo": SEO}
 EXPLORERS: dict[str, Callable[[], Explorer]] = {"slice": Slice}

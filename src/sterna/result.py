@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sterna.chains import saturated
 from sterna.diagnostics import summary_of
 from sterna.engine.record import Record
 from sterna.errors import OptionError
@@ -151,8 +152,19 @@ class Result:
 
     @property
     def recommended_n_chains(self) -> int:
-        """Number of chains that is best for this barrier if exploration is efficient: N = ceil(2 Lambda), plus one."""
+        """Number of chains that is best for this barrier if exploration is efficient: N = ceil(2 Lambda), plus one.
+
+        Where too few chains saturate the barrier, it is a guess: at least twice as many as there were.
+        """
+        if saturated(self.last):
+            guess = self.last.sighted_barrier
+            return max(2 * self.last.n_chains, optimal_n_chains(guess.total - guess.jump))
         return optimal_n_chains(self.global_barrier - self.last.barrier.jump)
+
+    @property
+    def evidence_name(self) -> str:
+        """Which entry of `evidence` is `log_evidence`."""
+        return self.last.evidence.best_name
 
     def cumulative_barrier(self, beta: ArrayLike) -> Numbers:
         """Lambda(beta)."""
@@ -257,6 +269,7 @@ class Result:
             "global_barrier": self.global_barrier,
             "zero_share": self.last.zero_share,
             "log_evidence": self.log_evidence.to_dict(),
+            "evidence_name": self.evidence_name,
             "evidence": {name: estimate.to_dict() for name, estimate in self.evidence.items()},
             "evidence_curve": self.evidence_curve.value.tolist(),
             "divergences": {name: estimate.to_dict() for name, estimate in self.divergences.items()},

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sterna.engine.record import Record
 from sterna.theory.rates import predicted_round_trip_rate
-from sterna.tuning.barrier import Barrier, communication_barrier, without_zeros
+from sterna.tuning.barrier import Barrier, communication_barrier, sighted_barrier, without_zeros
 from sterna.tuning.batches import Estimate, merge, standard_error, standard_errors
 from sterna.tuning.energies import Energies, energies
 from sterna.tuning.evidence import Evidence, evidence
@@ -36,7 +36,7 @@ class Round:
     rejection_error: Numbers
     """Standard errors of the rejections."""
     total_rejection_error: float
-    """Standard error of their sum."""
+    """Standard error of their sum, and so about that of the barrier."""
     second_rejection: Numbers
     """Mean rejection probability between chains two apart, if they were to swap."""
     evidence: Evidence
@@ -64,6 +64,11 @@ class Round:
     def barrier(self) -> Barrier:
         """The communication barrier from this round's rejections, corrected for saturation."""
         return communication_barrier(self.schedule, self.rejection, self.zero_share, self.second_rejection)
+
+    @cached_property
+    def sighted_barrier(self) -> Barrier:
+        """The barrier that places the next round's chains: energies fill the intervals in which swaps never succeed."""
+        return sighted_barrier(self.schedule, self.rejection, self.zero_share, np.sqrt(self.energies.variance))
 
     @property
     def rejection_of_possible(self) -> Numbers:
@@ -114,7 +119,7 @@ class Round:
             "predicted_restarts": self.predicted_restarts,
             "log_evidence": found.value,
             "error": found.error,
-            "autocorrelation": _largest(self.energies.autocorrelation),
+            "autocorrelation": _largest(self.energies.autocorrelation[1:]),
         }
 
 
@@ -130,17 +135,21 @@ class Rounds(list[Round]):
         return [one.row() for one in self]
 
     def __repr__(self) -> str:
-        head = " round   scans chains  barrier   rejection    restarts          log evidence  memory"
+        head = "round  scans chains barrier  rejection   restarts          log evidence  memory"
         return "\n".join([head, *(_line(row) for row in self.rows())])
 
 
+def _short(number: float) -> str:
+    return f"{number:.3f}" if abs(number) < 1e5 else f"{number:.3g}"
+
+
 def _line(row: dict[str, Any]) -> str:
-    """Return a line of the table, in 82 columns: mean and largest rejection, restarts beside those predicted."""
+    """Return a line of the table, in 79 columns."""
     restarts = f"{row['restarts']}/{row['predicted_restarts']:.0f}"
-    found = f"{row['log_evidence']:.3f} ± {row['error']:.3f}"
+    found = f"{_short(row['log_evidence'])} ± {_short(row['error'])}"
     return (
-        f"{row['round']:>6}{row['scans']:>8}{row['chains']:>7}{row['barrier']:>9.2f}"
-        f"{row['mean_rejection']:>7.2f}{row['max_rejection']:>5.2f}{restarts:>12}{found:>22}{row['autocorrelation']:>8.2f}"
+        f"{row['round']:>5}{row['scans']:>7}{row['chains']:>7}{row['barrier']:>8.2f}"
+        f"{row['mean_rejection']:>6.2f}{row['max_rejection']:>5.2f}{restarts:>11}{found:>22}{row['autocorrelation']:>8.2f}"
     )
 
 

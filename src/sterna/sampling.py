@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
 from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
@@ -24,8 +25,6 @@ from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_setti
 from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
 from sterna.target import Target
-from sterna.tuning.barrier import communication_barrier
-from sterna.tuning.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
 
 Numbers = NDArray[np.float64]
@@ -82,7 +81,7 @@ def sample(
     keep_energies
         Whether to keep the log-likelihoods of all chains at all sampling scans, for `result.path_integral`.
     seed
-        The same seed gives the same bits, whatever the number of workers.
+        The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it).
     workers
         Threads, each of which runs copies; by default one for each copy, up to the number of cores.
     progress
@@ -309,14 +308,16 @@ class _Run:
 
     def _tune(self, last: Round, statistics: Numbers) -> None:
         """Set the next round's chains, schedule and explorer parameters from this round's records."""
+        barrier = last.sighted_barrier
         n_chains = self._next_n_chains(last) if self.settings.auto_chains else self.n_chains
-        barrier = communication_barrier(last.schedule, last.rejection, last.zero_share)
         new_schedule = update_schedule(barrier, n_chains)
         tuned = self.bound.tune(self.parameters, statistics)
         self.parameters = self.bound.carry(tuned, self.schedule, new_schedule)
         known = np.concatenate([[0.0], np.cumsum(last.evidence.known)])
         self.pivot = np.diff(np.interp(new_schedule, self.schedule, known))
-        self.centre = np.interp(new_schedule, self.schedule, last.energies.mean)
+        # a short round may have seen no reference draw of positive likelihood
+        means = np.where(np.isfinite(last.energies.mean), last.energies.mean, self.centre)
+        self.centre = np.interp(new_schedule, self.schedule, means)
         if n_chains != self.n_chains:
             self._count()
             nearest = nearest_chains(barrier.smooth(self.schedule), barrier.smooth(new_schedule))
@@ -326,13 +327,16 @@ class _Run:
 
     def _next_n_chains(self, last: Round) -> int:
         """Find the next round's number of chains, and note where slow exploration raises it."""
-        if explores_slowly(last) and self.boost < MOST_BOOST:
-            self.boost *= 2
+        smooth = max(barrier.total - barrier.jump for barrier in (last.barrier, last.sighted_barrier))
+        slow = explores_slowly(last) and self.boost < MOST_BOOST
+        self.boost *= 2 if slow else 1
+        n_chains = next_n_chains(last, smooth, self.boost, final=last.number == self.settings.n_rounds)
+        if slow:
             self.notes.append(
                 f"Exploration is slow: {last.restarts} restarts in round {last.number} where the rejections allow "
-                f"{last.predicted_restarts:.0f}. So {self.boost} times as many chains were taken as the barrier asks."
+                f"{last.predicted_restarts:.0f}. So {n_chains} chains were taken next, more than the barrier asks."
             )
-        return next_n_chains(last, self.boost, final=last.number == self.settings.n_rounds)
+        return n_chains
 
 
 @contextmanager

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sterna.chains import SATURATED, SLOW_SHARE, explores_slowly, saturated
 from sterna.diagnostics import summary_of
-from sterna.theory.rates import optimal_n_chains
-from sterna.tuning.barrier import barrier_if_normal
+from sterna.display import count
 from sterna.tuning.batches import student_quantile
-from sterna.tuning.chains import SATURATED, SLOW_SHARE, explores_slowly
 
 if TYPE_CHECKING:
     from sterna.result import Result
@@ -20,17 +19,39 @@ FEW_RESTARTS = 10
 # A run without fault is blamed for estimators that disagree once in so many runs, for each of three pairs of them.
 ONCE_IN = 10_000
 
+# Shorter tuning rounds are not compared with the sampling phase.
+LEAST_SCANS_TO_COMPARE = 256
+
 # R-hat above this means that copies, or the halves of one, tell different stories; it is asked of so many scalars.
 HIGH_R_HAT, MOST_SCALARS = 1.05, 20
 
 
 def warnings_of(result: "Result") -> list[str]:
     """All warnings that a result deserves."""
-    checks = (_saturated, _restarts, _stuck, _evidence, _copies)
+    checks = (_unknown, _saturated, _restarts, _stuck, _evidence, _rounds, _copies)
     return [text for check in checks if (text := check(result)) is not None]
 
 
+def _unknown(result: "Result") -> str | None:
+    """Nothing at all is known where no draw of the reference, or no weight, has been of use."""
+    found, share = result.log_evidence, result.last.zero_share
+    if share == 1:
+        return (
+            f"The likelihood is zero at all {result.settings.n_scans * result.settings.n_copies} draws from the "
+            "reference (normal: at less than 99 %), so nothing travelled and the evidence is unknown. Take many more "
+            "rounds (n_rounds), or a narrower reference."
+        )
+    if found.valid and found.error <= 1:
+        return None
+    return (
+        f"The evidence is hardly known: {found} (normal: an error below 1). Neighbouring chains do not overlap, or "
+        "there are too few scans: take more rounds (n_rounds) and more chains, or a narrower reference."
+    )
+
+
 def _saturated(result: "Result") -> str | None:
+    if result.last.zero_share == 1:
+        return None
     # what the reference's zeros reject, more chains cannot mend
     rejection = result.last.rejection_of_possible
     mean, most = float(rejection.mean()), float(rejection.max())
@@ -42,7 +63,7 @@ def _saturated(result: "Result") -> str | None:
             f"{np.delete(rejection, 0).mean():.0%} (normal: all alike). If log_likelihood is hugely negative where it "
             "should be impossible, return -inf there; else take more rounds or a narrower reference."
         )
-    wanted = max(2 * result.settings.n_chains, optimal_n_chains(barrier_if_normal(rejection)))
+    wanted = result.recommended_n_chains
     advice = (
         f'take more rounds (n_rounds), so that n_chains="auto" can grow, or n_chains={wanted} or more'
         if result.settings.auto_chains
@@ -56,13 +77,18 @@ def _saturated(result: "Result") -> str | None:
 
 def _restarts(result: "Result") -> str | None:
     fewest = min(result.last.restarts_of_copies)
-    if fewest >= FEW_RESTARTS:
+    if fewest >= FEW_RESTARTS or result.last.zero_share == 1:
         return None
     possible = result.predicted_restarts / result.settings.n_copies
+    advice = "Take more scans (n_rounds or n_scans)"
+    if fewest < 0.5 * possible:
+        advice += ", or more exploration (a larger `passes` of the explorer)"
+    elif saturated(result.last):
+        advice = "Take more chains"
     return (
-        f"Only {fewest} restarts in a copy, where its rejections allow {possible:.0f}: hardly anything travelled from "
-        f"the reference to the target, so modes may be missed (normal: at least {FEW_RESTARTS} in each copy). "
-        "Take more scans (n_rounds or n_scans), or more exploration."
+        f"Only {count(fewest, 'restart')} in a copy (normal: at least {FEW_RESTARTS}; the rejections allow "
+        f"{possible:.0f}): hardly anything travelled from the reference to the target, so modes may be missed. "
+        f"{advice}."
     )
 
 
@@ -70,7 +96,8 @@ def _stuck(result: "Result") -> str | None:
     if not explores_slowly(result.last):
         return None
     memory = result.energy_autocorrelation
-    worst = int(np.nanargmax(np.where(np.isfinite(memory), memory, -1.0)))
+    # the reference's own is 0 by nature
+    worst = 1 + int(np.argmax(np.nan_to_num(memory[1:], nan=-1.0)))
     more = 2 * result.settings.n_chains - 1
     return (
         f"Exploration is slow: {result.restarts} restarts where the rejections would allow "
@@ -87,7 +114,8 @@ def _evidence(result: "Result") -> str | None:
         if not difference.valid or not np.isfinite(difference.error):
             continue
         allowed = difference.error * student_quantile(1 - 0.5 / ONCE_IN, difference.freedom)
-        if abs(difference.value) > allowed:
+        # a likelihood that hardly varies leaves rounding alone
+        if abs(difference.value) > allowed + 1e-9 * max(1.0, abs(result.evidence[first].value)):
             says = [f"{name.replace('_', ' ')} {result.evidence[name].value:.3f}" for name in (first, second)]
             return (
                 f"Estimators of the evidence disagree: {says[0]}, {says[1]} (normal: within {allowed:.3f}, which their "
@@ -95,6 +123,23 @@ def _evidence(result: "Result") -> str | None:
                 "more scans."
             )
     return None
+
+
+def _rounds(result: "Result") -> str | None:
+    """Compare with the last tuning round: a mode that was found, or lost, in between moves the evidence."""
+    if len(result.rounds) < 2 or result.rounds[-2].n_scans < LEAST_SCANS_TO_COMPARE:
+        return None
+    before, now = result.rounds[-2].log_evidence, result.log_evidence
+    moved = now - before
+    if not moved.valid or not np.isfinite(moved.error):
+        return None
+    allowed = moved.error * student_quantile(1 - 0.5 / ONCE_IN, moved.freedom)
+    if abs(moved.value) <= allowed + 1e-9 * max(1.0, abs(now.value)):
+        return None
+    return (
+        f"The run has not settled: the last tuning round had log evidence {before}, sampling {now} (normal: within "
+        f"{allowed:.3f}, which their errors allow). A mode was found or lost in between: take more scans (n_rounds)."
+    )
 
 
 def _copies(result: "Result") -> str | None:

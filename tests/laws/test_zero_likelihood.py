@@ -48,11 +48,11 @@ def test_draws_stay_where_the_likelihood_is_positive():
 
 def test_left_in_the_jump_would_pull_the_schedule_to_zero(monkeypatch):
     """The planted fault: with the share left in, most chains crowd at the reference and the others reject more."""
-    from sterna import sampling
+    from sterna import rounds
 
     fair = run(n_chains=20)
     monkeypatch.setattr(
-        sampling, "communication_barrier", lambda schedule, rejection, _: communication_barrier(schedule, rejection)
+        rounds, "sighted_barrier", lambda schedule, rejection, *_: communication_barrier(schedule, rejection)
     )
     crowded = run(n_chains=20)
     assert crowded.schedule[5] < 0.01 * fair.schedule[5]

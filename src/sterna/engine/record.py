@@ -23,6 +23,9 @@ FORWARD, BACKWARD = 0, 1
 # Places in stones of the second moments of both, as the other chain sees them: rare weights of one are common there.
 FORWARD_SQUARE, BACKWARD_SQUARE = 2, 3
 
+# Places in bridges of the products of a forward and a backward term, at the lower and at the upper chain.
+LOWER_PRODUCT, UPPER_PRODUCT = 2, 3
+
 # Places in moments: sums of energies after exploration, their squares, of energies before it, and of products.
 AFTER, SQUARE, BEFORE, PRODUCT = 0, 1, 2, 3
 
@@ -47,7 +50,8 @@ class Record(NamedTuple):
     stone_sum: NDArray[np.float64]
     """Sums of exp(exponent - scale) over scans."""
     bridge: NDArray[np.float64]
-    """Bennett's sums of 1 / (1 + exp(+-(exponent - pivot))), forward and backward; (2, batches, pairs)."""
+    """Bennett's sums of F = 1 / (1 + exp(pivot - exponent)) at the lower chain, of 1 - F at the upper one, and of
+    F (1 - F) at both; (4, batches, pairs)."""
     moments: NDArray[np.float64]
     """Sums of powers of log-likelihoods, less the round's centre; (4, batches, chains)."""
     positions: NDArray[np.int16]
@@ -77,7 +81,7 @@ def new_record(
         zeros=np.zeros(batches, dtype=np.int64),
         stone_scale=np.full((4, batches, pairs), -np.inf),
         stone_sum=np.zeros((4, batches, pairs)),
-        bridge=np.zeros((2, batches, pairs)),
+        bridge=np.zeros((4, batches, pairs)),
         moments=np.zeros((4, batches, n_chains)),
         positions=np.zeros((n_scans, n_chains), dtype=np.int16),
         trips=np.zeros(3, dtype=np.int64),
@@ -136,8 +140,11 @@ def add_pairs(
         add_stone(record, FORWARD_SQUARE, batch, pair, upper)
         if lower > -math.inf:
             add_stone(record, BACKWARD_SQUARE, batch, pair, -lower)
-        record.bridge[FORWARD, batch, pair] += logistic(lower - pivot[pair])
-        record.bridge[BACKWARD, batch, pair] += logistic(pivot[pair] - upper)
+        up, down = logistic(lower - pivot[pair]), logistic(pivot[pair] - upper)
+        record.bridge[FORWARD, batch, pair] += up
+        record.bridge[BACKWARD, batch, pair] += down
+        record.bridge[LOWER_PRODUCT, batch, pair] += up * (1.0 - up)
+        record.bridge[UPPER_PRODUCT, batch, pair] += down * (1.0 - down)
     for pair in range(schedule.size - 2):
         record.second_rejection[batch, pair] += 1.0 - acceptance(
             schedule[pair],

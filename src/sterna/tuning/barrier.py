@@ -80,22 +80,56 @@ def without_saturation(rejection: Numbers, second_rejection: Numbers) -> Numbers
     steps = np.array(rejection, dtype=np.float64)
     if len(steps) < 2:
         return steps
-    excess = np.maximum(rejection[:-1] + rejection[1:] - second_rejection, 0.0)
+    excess = rejection[:-1] + rejection[1:] - second_rejection
     typical = 0.5 * (rejection[:-1] + rejection[1:])
-    missing = np.divide(excess, 6.0 * typical, out=np.zeros_like(excess), where=typical > 0) * (typical + excess)
+    # noise may leave a negative excess, which keeps its sign so that the sum has no bias
+    next_order = np.divide(np.maximum(excess, 0.0), typical, out=np.zeros_like(excess), where=typical > 0)
+    missing = excess / 6.0 * (1.0 + next_order)
     # inner intervals are part of two such neighbourhoods, the first and the last of one
     steps[:-1] += 0.5 * missing
     steps[1:] += 0.5 * missing
     steps[0] += 0.5 * missing[0]
     steps[-1] += 0.5 * missing[-1]
-    return steps
+    return np.maximum(steps, 0.0)
 
 
-def barrier_if_normal(rejection: Numbers) -> float:
-    """Return the barrier that rejections, however large, would show if all energies were normally distributed.
+# Above this rejection an interval says no more than that much of the barrier is inside.
+BLIND, PIECES = 0.9, 16
 
-    Then r = erf(sqrt(pi) x / 2) over an interval with part x of the barrier. For advice alone: tails decide.
+
+def sighted_barrier(schedule: Numbers, rejection: Numbers, zero_share: float, deviation: Numbers) -> Barrier:
+    """Return the barrier by rejections, with blind intervals filled by what the energies at their ends say.
+
+    Where nearly every swap is rejected, rejections do not tell how much of the barrier is inside, nor where. If
+    energies are normally distributed, the local barrier is their standard deviation over sqrt(pi). Between two chains
+    it is taken to follow a hyperbola, as that of a posterior much narrower than its reference does. For placing chains
+    alone: what is reported rests on rejections.
     """
-    from scipy.special import erfinv
+    steps = without_zeros(rejection, zero_share)
+    local = np.asarray(deviation) / np.sqrt(np.pi)
+    knots, heights = [np.zeros(1)], [np.zeros(1)]
+    for k, step in enumerate(steps):
+        places, parts = schedule[k + 1 : k + 2], np.array([step])
+        if step > BLIND and np.isfinite(local[k : k + 2]).all() and local[k : k + 2].min() > 0:
+            places, inside = _hyperbola(schedule[k], schedule[k + 1], local[k], local[k + 1])
+            parts = np.full(PIECES, max(inside, step) / PIECES)
+        knots.append(places)
+        heights.append(heights[-1][-1] + np.cumsum(parts))
+    x, y = np.concatenate(knots), np.concatenate(heights)
+    # pieces narrower than rounding fall together
+    apart = np.append(True, np.diff(x) > 0)
+    return Barrier(monotone_cubic(x[apart], y[apart]), zero_share if zero_share < 1 else 0.0)
 
-    return float(np.sum(erfinv(np.minimum(rejection, 1 - 1e-6))) * 2.0 / np.sqrt(np.pi))
+
+def _hyperbola(start: float, stop: float, first: float, last: float) -> tuple[Numbers, float]:
+    """Divide the area under a hyperbola through two heights into equal pieces: their ends, and the whole area."""
+    ratio = max(first, last) / min(first, last)
+    length = stop - start
+    if ratio < 1.0 + 1e-6:
+        return np.linspace(start, stop, PIECES + 1)[1:], first * length
+    area = max(first, last) * length * np.log(ratio) / (ratio - 1.0)
+    # distances from the higher end grow geometrically
+    share = np.expm1(np.linspace(0.0, np.log(ratio), PIECES + 1)) / (ratio - 1.0)
+    places = start + length * share if first > last else stop - length * share[::-1]
+    places[-1] = stop
+    return places[1:], float(area)

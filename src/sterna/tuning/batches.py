@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.diagnostics import effective_size
 from sterna.engine.record import Record
+from sterna.tuning.memory import effective_size
 
 Numbers = NDArray[np.float64]
 
@@ -37,7 +37,16 @@ class Estimate:
         return self.value
 
     def __str__(self) -> str:
-        return f"{self.value:.4f} ± {self.error:.4f}"
+        text = f"{_readable(self.value)} ± {_readable(self.error)}"
+        return text if self.bias == 0 else f"{text} (bias about {_readable(self.bias)})"
+
+    def __repr__(self) -> str:
+        return f"Estimate({self})"
+
+    def __sub__(self, other: "Estimate") -> "Estimate":
+        """Difference of two independent estimates, such as a log Bayes factor."""
+        error = math.hypot(self.error, other.error)
+        return Estimate(self.value - other.value, error, min(self.freedom, other.freedom), self.bias - other.bias)
 
     @property
     def valid(self) -> bool:
@@ -45,13 +54,17 @@ class Estimate:
         return math.isfinite(self.value)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Interval that covers the truth with this probability."""
-        half = self.error * student_quantile(0.5 + 0.5 * level, self.freedom)
+        """Interval that covers the truth with this probability; a bias widens it to both sides."""
+        half = self.error * student_quantile(0.5 + 0.5 * level, self.freedom) + abs(self.bias)
         return self.value - half, self.value + half
 
     def to_dict(self) -> dict[str, float | list[float]]:
         """Return plain numbers, for JSON."""
         return {"value": self.value, "error": self.error, "interval": list(self.interval()), "bias": self.bias}
+
+
+def _readable(number: float) -> str:
+    return f"{number:.4f}" if abs(number) < 1e6 else f"{number:.6g}"
 
 
 def student_quantile(probability: float, freedom: float) -> float:
@@ -109,9 +122,9 @@ def standard_error(influence: Numbers) -> tuple[float, float]:
     """Standard error of a mean from the influence of its batches (copies, batches), and its degrees of freedom.
 
     The batches' memory is taken from their autocorrelation (Geyer's initial sequence), so they need not be longer
-    than it. Where there are too few for that, they count as independent.
+    than it. Where a copy has too few for that, they count as independent; fewer than four in all say nothing.
     """
-    if influence.size < 2 or not np.isfinite(influence).all():
+    if influence.size < 4 or not np.isfinite(influence).all():
         return math.nan, 1.0
     # squares of huge energies would overflow
     scale = float(np.abs(influence).max()) or 1.0
@@ -132,4 +145,6 @@ def estimate(value: float, influence: Numbers, bias: float = 0.0, least_variance
     if not math.isfinite(value):
         return Estimate(value, math.nan, 1.0, bias)
     error, freedom = standard_error(influence)
-    return Estimate(float(value), max(error, math.sqrt(least_variance)), freedom, bias)
+    # NaN, of too few batches, stays
+    least = math.sqrt(least_variance)
+    return Estimate(float(value), least if error < least else error, freedom, bias)

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.engine.record import BACKWARD, BACKWARD_SQUARE, FORWARD, FORWARD_SQUARE
+from sterna.engine.record import (
+    BACKWARD,
+    BACKWARD_SQUARE,
+    FORWARD,
+    FORWARD_SQUARE,
+    LOWER_PRODUCT,
+    UPPER_PRODUCT,
+)
 from sterna.tuning.batches import Batches, Estimate, estimate, standard_errors
 from sterna.tuning.energies import Energies
 from sterna.tuning.monotone import PiecewiseCubic
@@ -28,13 +35,14 @@ class Steps:
     value: Numbers
     influence: Numbers
     """(copies, batches, pairs)"""
-    least_variance: Numbers | float = 0.0
-    """Variance of every pair's estimate if all draws were independent, where it is known by another way."""
+    least_variance: Numbers
+    """Variance of every pair's estimate if all draws were independent, as the other chain of the pair knows it."""
 
     def total(self) -> Estimate:
         """Return their sum."""
-        least = float(np.sum(self.least_variance))
-        return estimate(float(self.value.sum()), self.influence.sum(axis=2), least_variance=least)
+        with np.errstate(invalid="ignore"):
+            value, influence = float(self.value.sum()), self.influence.sum(axis=2)
+        return estimate(value, influence, least_variance=float(np.sum(self.least_variance)))
 
 
 @dataclass(frozen=True)
@@ -45,10 +53,15 @@ class EvidenceCurve:
     value: Numbers
     error: Numbers
     slope: Numbers
+    jump: float
+    """log(1 - p0): how far the curve falls at 0, where the likelihood is zero on a share p0 of the reference."""
 
     def __call__(self, beta: ArrayLike) -> Numbers:
         """Value at any beta from 0 to 1."""
-        return PiecewiseCubic(self.schedule, self.value, self.slope)(beta)
+        at = np.asarray(beta, dtype=np.float64)
+        beyond = np.concatenate([[self.jump], self.value[1:]])
+        with np.errstate(invalid="ignore"):
+            return np.where(at > 0, PiecewiseCubic(self.schedule, beyond, self.slope)(at), 0.0)
 
 
 def forward_stones(batches: Batches) -> Steps:
@@ -78,7 +91,9 @@ def backward_stones(batches: Batches) -> Steps:
             value[0] += np.log1p(-share)
             square[0] -= np.log1p(-share)
             influence[:, :, 0] -= batches.influence(batches.zeros) / (1.0 - share)
-    return Steps(value, influence, _variance(square, batches))
+    variance = _variance(square, batches)
+    variance[0] += share / (1.0 - share) / batches.scans.sum() if share < 1 else np.inf
+    return Steps(value, influence, variance)
 
 
 def _variance(log_square: Numbers, batches: Batches) -> Numbers:
@@ -92,20 +107,24 @@ def _log_of_mean(batches: Batches, way: int) -> tuple[Numbers, Numbers]:
     """Log of the mean of scaled sums, and its influence."""
     scale, sums = batches.stone_scale[way], batches.stone_sum[way]
     top = scale.max(axis=(0, 1))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         weights = np.where(sums > 0, sums * np.exp(scale - top), 0.0)
         mean = batches.mean(weights)
         return np.where(mean > 0, top + np.log(mean), -np.inf), batches.influence(weights) / mean
 
 
 def combined(first: Steps, second: Steps) -> Steps:
-    """Mean of two estimates, pair by pair, each with the weight that the other one's variance gives it."""
-    variances = np.asarray(first.least_variance), np.asarray(second.least_variance)
+    """Mean of two estimates, pair by pair, each with the weight that the other one's variance gives it.
+
+    Where both have an infinite variance, nothing is known.
+    """
+    variances = first.least_variance, second.least_variance
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.nan_to_num(variances[1] / (variances[0] + variances[1]), nan=0.5)
     share = np.where(np.isinf(variances[1]) & np.isfinite(variances[0]), 1.0, share)
+    unknown = np.isinf(variances[0]) & np.isinf(variances[1])
     return Steps(
-        _weighted(share, first.value, second.value),
+        np.where(unknown, np.nan, _weighted(share, first.value, second.value)),
         _weighted(share, first.influence, second.influence),
         _weighted(share**2, variances[0], 0.0) + _weighted((1.0 - share) ** 2, variances[1], 0.0),
     )
@@ -123,12 +142,18 @@ def bennett(batches: Batches, pivot: Numbers) -> Steps:
     For a pivot equal to log Z(beta')/Z(beta) no other estimator from one pair of chains has a smaller variance; for any
     other it is still consistent. It comes from the previous round, so that sums suffice. Reference draws of likelihood
     zero count as zeros.
+
+    Terms that are rare in one chain are common in the other: with F and G = 1 - F, the second moment of F at the
+    lower chain is E_lower[F] E_upper[F G] / E_upper[G], and so for G. That gives the least variance.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = [batches.mean(batches.bridge[way]) for way in (FORWARD, BACKWARD)]
-        influence = [batches.influence(batches.bridge[way]) / means[way] for way in (FORWARD, BACKWARD)]
-        value = pivot + np.log(means[FORWARD]) - np.log(means[BACKWARD])
-    return Steps(value, influence[FORWARD] - influence[BACKWARD])
+    with np.errstate(all="ignore"):
+        means = [batches.mean(batches.bridge[place]) for place in range(4)]
+        up, down = means[FORWARD], means[BACKWARD]
+        value = pivot + np.log(up) - np.log(down)
+        influence = batches.influence(batches.bridge[FORWARD]) / up - batches.influence(batches.bridge[BACKWARD]) / down
+        square = (means[LOWER_PRODUCT] + means[UPPER_PRODUCT]) / (up * down) - 2.0
+        variance = np.where(np.isnan(square), np.inf, np.maximum(square, 0.0)) / batches.scans.sum()
+    return Steps(value, influence, variance)
 
 
 def thermodynamic_integration(schedule: Numbers, energies: Energies) -> dict[str, Estimate]:
@@ -165,6 +190,8 @@ class Evidence:
     """The best that is known of every step log Z(beta')/Z(beta), for the next round's pivots."""
     influence: Numbers
     """Influence of the batches on the best estimate."""
+    least_variance: float
+    """The least variance of the best estimate."""
 
     best_name: str
 
@@ -193,8 +220,9 @@ def evidence(schedule: Numbers, pivot: Numbers, batches: Batches, energies: Ener
         estimates=estimates | thermodynamic_integration(schedule, energies),
         curve=_curve(schedule, best, energies),
         differences={pair: _difference(*(steps[name] for name in pair)) for pair in _MUST_AGREE},
-        known=np.where(np.isfinite(known), known, 0.0),
+        known=np.where(np.isfinite(known), known, pivot),
         influence=best.influence.sum(axis=2),
+        least_variance=float(np.sum(best.least_variance)),
         best_name=name,
     )
 
@@ -219,22 +247,27 @@ _MUST_AGREE = (
 
 def _difference(first: Steps, second: Steps) -> Estimate:
     with np.errstate(invalid="ignore"):
-        least = np.asarray(first.least_variance) + np.asarray(second.least_variance)
+        least = first.least_variance + second.least_variance
         return Steps(first.value - second.value, first.influence - second.influence, least).total()
 
 
 def _curve(schedule: Numbers, steps: Steps, energies: Energies) -> EvidenceCurve:
     """Add the steps up; between them the curve follows its slopes at the betas, which are mean log-likelihoods."""
     value = np.concatenate([[0.0], np.cumsum(steps.value)])
-    error = np.concatenate([[0.0], standard_errors(np.cumsum(steps.influence, axis=2))])
-    return EvidenceCurve(schedule, value, error, _convex_slopes(steps.value / np.diff(schedule), energies.mean))
+    drawn = standard_errors(np.cumsum(steps.influence, axis=2))
+    error = np.concatenate([[0.0], np.maximum(drawn, np.sqrt(np.cumsum(steps.least_variance)))])
+    jump = math.log1p(-energies.zero_share) if energies.zero_share < 1 else -math.inf
+    with np.errstate(invalid="ignore"):
+        secants = np.diff(np.concatenate([[jump], value[1:]])) / np.diff(schedule)
+    return EvidenceCurve(schedule, value, error, _convex_slopes(secants, energies.mean), jump)
 
 
 def _convex_slopes(secants: Numbers, slopes: Numbers) -> Numbers:
-    """Keep slopes between the secants on either side, and those at the ends where a convex cubic can have them.
+    """Keep slopes between the secants on either side, and those at the ends where they do not bend the curve too far.
 
-    The curve is convex. Only noise, or a reference under which the log-likelihood has no mean, can leave these bounds.
+    The true curve is convex. Only noise, or a reference under which log-likelihoods have no mean, leave these bounds.
     """
+    secants = np.where(np.isfinite(secants), secants, 0.0)
     low, high = np.minimum(secants[:-1], secants[1:]), np.maximum(secants[:-1], secants[1:])
     bounded = np.array(slopes, dtype=np.float64)
     bounded[1:-1] = np.clip(slopes[1:-1], low, high)

@@ -7,6 +7,7 @@ Fisher-Rao length is the path integral of the standard deviation of V.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,12 @@ def integrate(schedule: Numbers, values: Numbers, influence: Numbers) -> Estimat
     if not np.isfinite(values).all():
         return Estimate(math.nan, math.nan, 1.0, math.nan)
     value = _area(schedule, values)
-    coarse = np.unique(np.append(np.arange(0, len(schedule), 2), len(schedule) - 1))
     step = np.diff(schedule)
     weights = 0.5 * (np.concatenate([step, [0.0]]) + np.concatenate([[0.0], step]))
-    return estimate(value, influence @ weights, bias=(_area(schedule[coarse], values[coarse]) - value) / 3.0)
+    coarse = np.unique(np.append(np.arange(0, len(schedule), 2), len(schedule) - 1))
+    # two chains have nothing coarser to be compared with
+    bias = (_area(schedule[coarse], values[coarse]) - value) / 3.0 if len(schedule) > 2 else math.nan
+    return estimate(value, influence @ weights, bias=bias)
 
 
 def _area(x: Numbers, y: Numbers) -> float:
@@ -66,13 +69,15 @@ def kl_reference_to_target(evidence: Evidence, energies: Energies) -> Estimate:
     if energies.zero_share > 0:
         return Estimate(math.inf, math.nan, 1.0)
     value = evidence.best.value - float(energies.mean[0])
-    return estimate(value, evidence.influence - energies.influence[:, :, 0])
+    influence = evidence.influence - energies.influence[:, :, 0]
+    return estimate(value, influence, least_variance=evidence.least_variance)
 
 
 def kl_target_to_reference(evidence: Evidence, energies: Energies) -> Estimate:
     """KL(target, reference) = E_1[log_likelihood] - log Z(1)/Z(0): what the data taught."""
     value = float(energies.mean[-1]) - evidence.best.value
-    return estimate(value, energies.influence[:, :, -1] - evidence.influence)
+    influence = energies.influence[:, :, -1] - evidence.influence
+    return estimate(value, influence, least_variance=evidence.least_variance)
 
 
 def symmetric_kl(energies: Energies) -> Estimate:
@@ -87,10 +92,11 @@ def fisher_rao_length(schedule: Numbers, energies: Energies) -> Estimate:
     """Length of the path in the Fisher-Rao metric, the path integral of the standard deviation of V.
 
     No path between reference and target is shorter than their Fisher-Rao distance; the annealing path may be longer.
+    A share p0 of the reference with likelihood zero is left behind at beta = 0, a jump of 2 arccos(sqrt(1 - p0)).
     """
-    if energies.zero_share > 0:
-        return Estimate(math.inf, math.nan, 1.0)
     deviation = np.sqrt(energies.variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         influence = np.where(deviation > 0, energies.variance_influence / (2.0 * deviation), 0.0)
-    return integrate(schedule, deviation, influence)
+    smooth = integrate(schedule, deviation, influence)
+    jump = 2.0 * math.acos(math.sqrt(1.0 - energies.zero_share))
+    return replace(smooth, value=smooth.value + jump)

@@ -32,22 +32,24 @@ def saturated(last: "Round") -> bool:
 def explores_slowly(last: "Round") -> bool:
     """Whether restarts are far below what the rejections allow, and chance alone could not bring so few.
 
-    Counts scatter about as Poisson's do: their mean is below count + 3 sqrt(count) + 3, but for one case in a thousand.
+    Counts scatter about as Poisson's do: their mean is below count + 3 sqrt(count) + 3 in 99 cases of 100.
     """
     most = last.restarts + 3.0 * math.sqrt(last.restarts) + 3.0
-    return last.predicted_restarts >= ENOUGH_RESTARTS and most < SLOW_SHARE * last.predicted_restarts
+    # journeys take their time: each replica must have had that of one and more
+    enough = max(ENOUGH_RESTARTS, 1.5 * last.n_chains * last.n_copies)
+    return last.predicted_restarts >= enough and most < SLOW_SHARE * last.predicted_restarts
 
 
-def next_n_chains(last: "Round", boost: int, final: bool) -> int:
+def next_n_chains(last: "Round", barrier: float, boost: int, final: bool) -> int:
     """Number of chains for the next round; after the final tuning round it only grows, and only on alarm.
 
-    `boost` is the multiple of the optimum that slow exploration has earned.
+    `barrier` is what chains can divide: without the jump at 0, which is one interval's rejection whatever their number.
+    `boost` is the multiple of the optimum that slow exploration has earned. No round more than doubles the number.
     """
+    most = min(2 * last.n_chains, max(MOST, last.n_chains))
     if saturated(last):
-        return min(2 * last.n_chains, max(MOST, last.n_chains))
-    # the jump at 0 is one interval's rejection, whatever the number of chains
-    wanted = boost * (optimal_n_chains(last.barrier.total - last.barrier.jump) - 1) + 1
-    wanted = min(wanted, max(MOST, last.n_chains))
+        return most
+    wanted = min(boost * (optimal_n_chains(barrier) - 1) + 1, most)
     if final:
         return max(wanted, last.n_chains) if explores_slowly(last) else last.n_chains
     if last.n_scans < LEAST_SCANS_TO_SHRINK:
