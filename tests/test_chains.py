@@ -13,7 +13,7 @@ from targets import corner
 
 import sterna
 from sterna.chains import MOST, explores_slowly, next_n_chains, saturated
-from sterna.engine.program import EVALUATIONS
+from sterna.engine.program import EVALUATIONS, N_LOGS
 from sterna.engine.round import nearest_chains, new_copy, resized
 from sterna.theory.rates import optimal_n_chains
 
@@ -135,7 +135,7 @@ def test_resized_copies_begin_at_the_states_of_the_chains_named():
     copy = new_copy(4, 3)
     rng = np.random.default_rng(6)
     copy.states[:] = rng.random((4, 3))
-    copy.logs[:] = rng.random((4, 3))
+    copy.logs[:] = rng.random((4, N_LOGS))
     copy.replica_of[:] = [2, 0, 3, 1]
     copy.chain_of[copy.replica_of] = np.arange(4)
     nearest = np.array([0, 1, 1, 3, 3, 3, 2])

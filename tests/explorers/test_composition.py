@@ -1,0 +1,124 @@
+"""Explorers made of others: they keep the law, tune every part, and reach every variable."""
+
+import math
+
+import numpy as np
+import pytest
+from kernels import draws_of, explore
+from scipy import stats
+
+import sterna
+from sterna.explorers.composition import Blocks
+
+DRAWS = 20_000
+LEVEL = 1e-6
+
+
+def mixed(z, x):
+    return 1.5 * z * x - 0.5 * (x - 1.0) ** 2
+
+
+TARGET = sterna.Target(mixed, {"z": sterna.Bernoulli(0.3), "x": sterna.Normal(0, 2)})
+
+COMPOSITIONS = {
+    "cycle": sterna.Cycle(sterna.Slice(), sterna.Slice(passes=0.5)),
+    "mix": sterna.Mix(sterna.Slice(), sterna.Slice(passes=2), weights=[3, 1]),
+    "blocks": Blocks({"x": sterna.Slice(passes=2), "z": sterna.Slice()}),
+    "nested": Blocks({"z": sterna.Cycle(sterna.Slice(), sterna.Mix(sterna.Slice())), "x": sterna.Slice()}),
+}
+
+
+def exact_draws(beta):
+    """Exact draws: the real variable given the binary one is normal, the binary one's weight a ratio of integrals."""
+    precision = 0.25 + beta
+    means = (beta + 1.5 * beta * np.array([0.0, 1.0])) / precision
+    weights = np.array([0.7, 0.3]) * np.exp(0.5 * precision * means**2)
+    weights /= weights.sum()
+    rng = np.random.default_rng(11)
+    z = (rng.random(DRAWS) < weights[1]).astype(int)
+    x = means[z] + rng.standard_normal(DRAWS) / math.sqrt(precision)
+    return np.stack([z, x], axis=1), means, weights, precision
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+@pytest.mark.parametrize("beta", [0.0, 0.1, 0.5, 1.0])
+def test_law_is_kept(name, beta):
+    """False-alarm rate: 1e-6 for each of three comparisons, 5e-5 for the whole test."""
+    states, means, weights, precision = exact_draws(beta)
+    after, logs = explore(TARGET, COMPOSITIONS[name], states, beta)
+    assert stats.binomtest(int(after[:, 0].sum()), DRAWS, weights[1]).pvalue > LEVEL
+    for value in (0, 1):
+        part = after[after[:, 0] == value, 1]
+        assert stats.kstest(part, stats.norm(means[value], 1 / math.sqrt(precision)).cdf).pvalue > LEVEL
+    assert np.allclose(logs[:50, :2], [TARGET.log_densities(x) for x in after[:50]], rtol=1e-9)
+    # both variables have been explored
+    assert (after != states).any(axis=0).all()
+
+
+def test_mix_draws_parts_by_their_weights():
+    """False-alarm rate: 1e-6. One part leaves states alone, the other always moves the real variable."""
+    still, moving = sterna.Slice(passes=0), sterna.Slice()
+    target = sterna.models.normal(1)
+    states = np.random.default_rng(1).standard_normal((DRAWS, 1))
+    after, _ = explore(target, sterna.Mix(still, moving, weights=[0.8, 0.2]), states, 0.5, times=1)
+    assert stats.binomtest(int((after != states).sum()), DRAWS, 0.2).pvalue > LEVEL
+
+
+def test_every_part_is_tuned_by_its_own_statistics():
+    target = sterna.Target(lambda a, b: -0.5 * a * a - 50.0 * b * b, {"a": sterna.Normal(), "b": sterna.Normal()})
+    bound = Blocks({"b": sterna.Slice(), "a": sterna.Slice()}).bind(target)
+    row = bound.start(lambda n: draws_of(target, n))
+    # head, then updates, count and width of each part
+    assert row[[1, 2, 4, 5]].tolist() == [1, 1, 1, 1]
+    statistics = np.array([[0.0, 0.0, 0.0, 0.0], [0.5, 10.0, 8.0, 10.0]])
+    tuned = bound.tune(np.tile(row, (2, 1)), statistics)
+    assert tuned[1, [3, 6]] == pytest.approx([0.15, 2.4])
+    assert np.array_equal(tuned[0], row)
+    carried = bound.carry(tuned, np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0]))
+    assert carried.shape == (3, len(row))
+    assert carried[:, [3, 6]] == pytest.approx(np.tile([0.15, 2.4], (3, 1)))
+    assert np.array_equal(bound.merge([statistics, statistics]), 2 * statistics)
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_runs_are_right_and_repeat(name):
+    """Evidence within 4 standard errors of quadrature: a false alarm of 1e-3 with the error's freedom, each."""
+    runs = [
+        sterna.sample(TARGET, explorer=COMPOSITIONS[name], n_rounds=11, n_copies=2, workers=w, progress=False)
+        for w in (1, 2)
+    ]
+    assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
+    x = np.linspace(-40, 40, 400_001)
+    prior = stats.norm(0, 2).pdf(x)
+    exact = math.log(np.trapezoid(prior * (0.7 * np.exp(mixed(0, x)) + 0.3 * np.exp(mixed(1, x))), x))
+    found = runs[0].log_evidence
+    assert abs(found.value - exact) <= 4 * found.error
+
+
+def test_dict_of_explorers_is_taken():
+    result = sterna.sample(TARGET, explorer={("x", "z"): sterna.Slice()}, n_rounds=4, progress=False)
+    assert result.explorer == "x and z: slice"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sterna.Cycle(), "Cycle is empty"),
+        (lambda: sterna.Cycle(sterna.Slice), "which is no explorer"),
+        (lambda: sterna.Mix(sterna.Slice(), weights=[1, 2]), "one weight for each of the 1 explorers"),
+        (lambda: sterna.Mix(sterna.Slice(), sterna.Slice(), weights=[-1, 2]), "none negative"),
+        (lambda: Blocks({"x": sterna.Slice()}).bind(TARGET), "leaves out z"),
+        (lambda: Blocks({"y": sterna.Slice()}).bind(TARGET), "the variables are z, x"),
+        (lambda: sterna.Cycle(Blocks({"x": sterna.Slice()})).bind(TARGET, np.array([1])), "cannot be part of another"),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(sterna.OptionError, match=message):
+        make()
+
+
+def test_parts_share_nothing():
+    """A second binding has tables of its own, so that two runs of one explorer cannot meet."""
+    explorer = sterna.Cycle(sterna.Slice())
+    first, second = explorer.bind(TARGET), explorer.bind(TARGET)
+    assert first.data[0].ctypes.data != second.data[0].ctypes.data
