@@ -61,10 +61,7 @@ def test_two_modes_of_unequal_widths(beta):
 FAULTS = {
     "no doubling test": ("            or reachable(", "            or True or reachable("),
     "level without the exponential": ("- exponential(stream)", "- 1.0"),
-    "likelihood not annealed": (
-        "annealed(reference, beta, likelihood), reference",
-        "reference + likelihood, reference",
-    ),
+    "likelihood not annealed": ("    here = x[i]\n", "    here, beta = x[i], 1.0\n"),
     "interval doubled to one side only": ("if uniform(stream) < 0.5:", "if uniform(stream) < 2.0:"),
 }
 

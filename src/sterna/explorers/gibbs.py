@@ -190,7 +190,8 @@ def explore_by_conditional(
 class Gibbs:
     """Gibbs sampling: binary, categorical and small integer coordinates, each from its exact conditional law.
 
-    A coordinate of m values costs m - 1 evaluations, or as many local changes where the target has them.
+    A coordinate of m values costs m - 1 evaluations, or as many local changes where the target has them. `Slice` asks
+    for fewer, and is the better choice for many values unless their conditional laws are known.
 
     Parameters
     ----------
