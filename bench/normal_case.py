@@ -76,7 +76,7 @@ class Case:
     @property
     def widths(self) -> Any:
         """Widths alone, as C takes them."""
-        return np.ascontiguousarray(self.parameters[:, 2:])
+        return np.ascontiguousarray(self.parameters[:, 2 : 2 + self.dimension])
 
     @property
     def label(self) -> str:
@@ -91,7 +91,7 @@ def tuned_case(dimension: int, chains: int) -> Case:
     copy, (stream, _) = new_copy(chains, dimension), new_generator()
     copy.states[:] = run.posterior["x"].values[0, -chains:]
     copy.logs[:, :2] = [target.log_densities(x) for x in copy.states]
-    parameters = np.tile([dimension, dimension, *np.ones(dimension)], (chains, 1))
+    parameters = np.tile([dimension, dimension, *np.ones(2 * dimension)], (chains, 1))
     for pilot in range(PILOT_ROUNDS):
         statistics = np.zeros((chains, 2 * dimension))
         plan = make_plan(target, explorer, run.schedule, parameters, PILOT_SCANS)

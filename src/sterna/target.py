@@ -16,6 +16,7 @@ from sterna.engine.compilation import address_of
 from sterna.engine.program import (
     BINARY,
     CHANGE,
+    CONDITIONAL,
     DRAW,
     GRADIENT,
     LOG_DENSITY,
@@ -214,17 +215,26 @@ class Target:
         plain: Any,
         signature: Any,
     ) -> int:
-        """Address of a compiled function, or of the callback to its Python form."""
+        """Address of a compiled function, or of the callback to its Python form, whose handle is put in its place."""
+        address, handle = self._enter(build, what, fallback, plain, signature)
+        if handle != 0:
+            self._block[place] = handle
+        return address
+
+    def _enter(self, build: Callable[[], Any], what: str, fallback: Any, plain: Any, signature: Any) -> tuple[int, int]:
+        """Address of a compiled function and 0, or address of the callback and handle of the Python form."""
+        handle = 0
         try:
             entry = build()
         except CannotCompile as reason:
-            self.notes.append(f"{what} runs as Python, not compiled: {reason}.")
+            note = f"{what} runs as Python, not compiled: {reason}."
+            if note not in self.notes:
+                self.notes.append(note)
             handle = callback.register(plain)
             self._handles.append(handle)
-            self._block[place] = handle
             entry = fallback
         self._alive.append(entry)
-        return address_of(entry, signature)
+        return address_of(entry, signature), handle
 
     def _density(self, function: Callable[..., Any], what: str, place: int) -> int:
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
@@ -272,6 +282,39 @@ class Target:
             return as_number(_call(function, take(x), x.copy(), coordinate, new), what)
 
         return self._entry(build, what, callback.python_change, callback.CHANGE, plain, CHANGE)
+
+    def conditional(self, function: Callable[..., Any]) -> tuple[int, int, Callable[..., None]]:
+        """Address, handle and Python form of a user's conditional laws, `conditional(i, beta, ...)` of `sterna.Gibbs`.
+
+        The Python form writes into its last argument: `plain(state, i, beta, log_probabilities)`.
+        """
+        what = "conditional"
+        arguments = binding.arguments_of(function, what, self.space, self._data.given, leading=2)
+        take = binding.python_arguments(arguments, self.space, self._data)
+
+        def build() -> Any:
+            user = compile_user_function(function)
+            lines, names, needed = binding.source_of(arguments, self.space, self._data)
+            body = [
+                f"    values = function({', '.join(['place', 'beta', *names])})",
+                "    if values.size != count:",
+                "        raise ValueError('conditional returned another number of log-probabilities than of values')",
+                "    carray(as_pointer(weights, float64), count)[:] = values",
+                "    return 0",
+            ]
+            header = "def entry(state, place, beta, weights, count, data, handle):"
+            return binding.compile_entry(user, header, lines, body, needed, CONDITIONAL)
+
+        def plain(x: NDArray[np.float64], place: int, beta: float, out: NDArray[np.float64]) -> None:
+            values = np.asarray(_call(function, take(x), place, beta), dtype=np.float64)
+            if values.shape != out.shape:
+                raise TargetError(
+                    f"{what} returned an array of shape {values.shape}; it must return the log-probabilities of all "
+                    f"{out.size} values of the coordinate."
+                )
+            out[:] = values
+
+        return *self._enter(build, what, callback.python_conditional, plain, CONDITIONAL), plain
 
     def _gradient(self, function: Callable[..., Any], what: str, place: int) -> int:
         if not callable(function):

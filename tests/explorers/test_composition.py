@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from kernels import draws_of, explore
+from kernels import apply_bound, draws_of
 from scipy import stats
 
 import sterna
@@ -45,7 +45,7 @@ def exact_draws(beta):
 def test_law_is_kept(name, beta):
     """False-alarm rate: 1e-6 for each of three comparisons, 5e-5 for the whole test."""
     states, means, weights, precision = exact_draws(beta)
-    after, logs = explore(TARGET, COMPOSITIONS[name], states, beta)
+    after, logs, _ = apply_bound(TARGET, COMPOSITIONS[name].bind(TARGET), states, beta)
     assert stats.binomtest(int(after[:, 0].sum()), DRAWS, weights[1]).pvalue > LEVEL
     for value in (0, 1):
         part = after[after[:, 0] == value, 1]
@@ -60,23 +60,24 @@ def test_mix_draws_parts_by_their_weights():
     still, moving = sterna.Slice(passes=0), sterna.Slice()
     target = sterna.models.normal(1)
     states = np.random.default_rng(1).standard_normal((DRAWS, 1))
-    after, _ = explore(target, sterna.Mix(still, moving, weights=[0.8, 0.2]), states, 0.5, times=1)
+    mix = sterna.Mix(still, moving, weights=[0.8, 0.2])
+    after, _, _ = apply_bound(target, mix.bind(target), states, 0.5, times=1)
     assert stats.binomtest(int((after != states).sum()), DRAWS, 0.2).pvalue > LEVEL
 
 
 def test_every_part_is_tuned_by_its_own_statistics():
     target = sterna.Target(lambda a, b: -0.5 * a * a - 50.0 * b * b, {"a": sterna.Normal(), "b": sterna.Normal()})
     bound = Blocks({"b": sterna.Slice(), "a": sterna.Slice()}).bind(target)
-    row = bound.start(lambda n: draws_of(target, n))
-    # head, then updates, count and width of each part
-    assert row[[1, 2, 4, 5]].tolist() == [1, 1, 1, 1]
+    row = bound.start(draws_of(target))
+    # head, then updates, count, width and first width of each part
+    assert row[[1, 2, 5, 6]].tolist() == [1, 1, 1, 1]
     statistics = np.array([[0.0, 0.0, 0.0, 0.0], [0.5, 10.0, 8.0, 10.0]])
     tuned = bound.tune(np.tile(row, (2, 1)), statistics)
-    assert tuned[1, [3, 6]] == pytest.approx([0.15, 2.4])
+    assert tuned[1, [3, 7]] == pytest.approx([0.15, 2.4])
     assert np.array_equal(tuned[0], row)
     carried = bound.carry(tuned, np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0]))
     assert carried.shape == (3, len(row))
-    assert carried[:, [3, 6]] == pytest.approx(np.tile([0.15, 2.4], (3, 1)))
+    assert carried[:, [3, 7]] == pytest.approx(np.tile([0.15, 2.4], (3, 1)))
     assert np.array_equal(bound.merge([statistics, statistics]), 2 * statistics)
 
 

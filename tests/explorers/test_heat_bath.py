@@ -2,10 +2,11 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernels import apply
+from kernels import apply_bound
 from plain import load
 from scipy import stats
 
@@ -28,9 +29,8 @@ def spin_p_value(beta, kernel, passes=1.0, periodic=True):
     target = sterna.models.magnetic(size=2, coupling=0.4, field=0.2, periodic=periodic)
     points, law = lattice_law(target, beta)
     chosen = np.random.default_rng(2).choice(len(points), size=DRAWS, p=law)
-    parameters = np.array([float(math.floor(passes * 4)), 0.4, 0.2])
-    data = target.explorer.bind(target).data
-    after, logs = apply(target, kernel, points[chosen], beta, parameters, n_row=9, data=data)
+    bound = replace(target.explorer, passes=passes).bind(target)
+    after, logs, _ = apply_bound(target, bound, points[chosen], beta, kernel=kernel)
     for k in range(50):
         assert logs[k, :2] == pytest.approx(target.log_densities(after[k]), abs=1e-9)
     number = ((after > 0) @ (2 ** np.arange(3, -1, -1))).astype(int)
@@ -68,9 +68,7 @@ def rotor_deviation(beta, kernel):
     weights = np.exp(beta * energy)
     exact = float(np.sum(energy * weights) / weights.sum())
     states = np.random.default_rng(4).uniform(-math.pi, math.pi, (20_000, 4))
-    parameters = np.array([4.0, coupling, 0.0])
-    data = target.explorer.bind(target).data
-    after, logs = apply(target, kernel, states, beta, parameters, times=40, n_row=9, data=data)
+    after, logs, _ = apply_bound(target, target.explorer.bind(target), states, beta, times=40, kernel=kernel)
     assert (np.abs(after) <= math.pi).all()
     for k in range(50):
         assert logs[k, :2] == pytest.approx(target.log_densities(after[k]), abs=1e-9)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from kernels import apply, slice_parameters
+from kernels import apply, apply_bound
 from plain import load
 from scipy import stats
 
@@ -16,7 +16,7 @@ from sterna.explorers.slice import Slice, explore
 
 DRAWS = 60_000
 LEVEL = 1e-6
-BETAS = [0.1, 0.5, 1.0]
+BETAS = [0.0, 0.1, 0.5, 1.0]
 
 
 def two_widths(x):
@@ -48,7 +48,7 @@ def p_value_two_widths(beta, kernel):
     target = sterna.Target(two_widths, {"x": sterna.Uniform(-10, 10)})
     cdf, quantile = grid_law(lambda x: beta * two_widths(x), -10, 10)
     states = quantile(np.random.default_rng(7).random(DRAWS))[:, None]
-    after, logs = apply(target, kernel, states, beta, slice_parameters(0.5))
+    after, logs = apply(target, kernel, states, beta, np.array([1.0, 1.0, 0.5]))
     assert np.allclose(logs[:100, 1], [two_widths(x) for x in after[:100, 0]], rtol=1e-9)
     return stats.kstest(after[:, 0], cdf).pvalue
 
@@ -61,7 +61,7 @@ def test_two_modes_of_unequal_widths(beta):
 FAULTS = {
     "no doubling test": ("            or reachable(", "            or True or reachable("),
     "level without the exponential": ("- exponential(stream)", "- 1.0"),
-    "likelihood not annealed": ("reference + beta * likelihood, reference", "reference + likelihood, reference"),
+    "likelihood not annealed": ("    here = x[i]\n", "    here, beta = x[i], 1.0\n"),
     "interval doubled to one side only": ("if uniform(stream) < 0.5:", "if uniform(stream) < 2.0:"),
 }
 
@@ -79,7 +79,7 @@ def test_integers(beta, width):
     weights = np.exp(beta * np.array([hill(k) for k in range(21)]))
     weights /= weights.sum()
     states = np.random.default_rng(3).choice(21, size=DRAWS, p=weights)[:, None]
-    after, _ = apply(target, explore, states, beta, slice_parameters(width))
+    after, _ = apply(target, explore, states, beta, np.array([1.0, 1.0, width]))
     assert stats.chisquare(np.bincount(after[:, 0].astype(int), minlength=21), weights * DRAWS).pvalue > LEVEL
 
 
@@ -89,7 +89,7 @@ def test_unbounded_integers():
     weights = stats.poisson.pmf(support, 6.0) * np.exp(0.5 * np.array([hill(k) for k in support]))
     weights /= weights.sum()
     states = np.random.default_rng(3).choice(60, size=DRAWS, p=weights)[:, None]
-    after, _ = apply(target, explore, states, 0.5, slice_parameters(2.0))
+    after, _ = apply(target, explore, states, 0.5, np.array([1.0, 1.0, 2.0]))
     counts = np.bincount(after[:, 0].astype(int), minlength=60)
     likely = weights * DRAWS > 10
     table = np.append(counts[likely], counts[~likely].sum()), np.append(weights[likely], weights[~likely].sum())
@@ -107,7 +107,7 @@ def test_bounded_reals_with_their_density_at_the_edge(beta):
     cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (weight[1:] + weight[:-1]))])
     cumulative /= cumulative[-1]
     states = np.interp(np.random.default_rng(5).random(DRAWS), cumulative, p)[:, None]
-    after, _ = apply(target, explore, states, beta, slice_parameters(0.3))
+    after, _ = apply(target, explore, states, beta, np.array([1.0, 1.0, 0.3]))
     assert ((after > 0) & (after < 1)).all()
     assert stats.kstest(after[:, 0], lambda at: np.interp(at, p, cumulative)).pvalue > LEVEL
 
@@ -129,7 +129,7 @@ def test_mixed_binary_and_real(passes):
     z = (rng.random(DRAWS) < weights[1]).astype(int)
     x = means[z] + rng.standard_normal(DRAWS) / math.sqrt(precision)
     updates = float(math.floor(2 * passes))
-    after, _ = apply(target, explore, np.stack([z, x], axis=1), beta, slice_parameters(1.0, 2.0, updates=updates))
+    after, _ = apply(target, explore, np.stack([z, x], axis=1), beta, np.array([updates, 2.0, 1.0, 2.0]))
     assert stats.binomtest(int(after[:, 0].sum()), DRAWS, weights[1]).pvalue > LEVEL
     for value in (0, 1):
         part = after[after[:, 0] == value, 1]
@@ -140,7 +140,7 @@ def test_mixed_binary_and_real(passes):
 def test_no_passes_leave_states_alone():
     target = sterna.Target(mixed, {"z": sterna.Bernoulli(0.3), "x": sterna.Normal(0, 2)})
     states = np.array([[0.0, 1.5], [1.0, -0.5]])
-    after, _ = apply(target, explore, states, 1.0, slice_parameters(1.0, 2.0, updates=0.0))
+    after, _ = apply(target, explore, states, 1.0, np.array([0.0, 2.0, 1.0, 2.0]))
     assert np.array_equal(after, states)
 
 
@@ -154,8 +154,7 @@ def test_tuned_widths_follow_the_slices():
 
 
 def widths_after_tuning(target):
-    states = np.random.default_rng(1).standard_normal((20_000, 1))
-    statistics = np.zeros(2)
-    after, _ = apply(target, explore, states, 1.0, slice_parameters(1.0), times=1)
-    statistics[:] = np.abs(after - states).sum(), len(states)
-    return Slice().bind(target).tune(slice_parameters(1.0)[None], statistics[None])[0, 2]
+    states, bound = np.random.default_rng(1).standard_normal((20_000, 1)), Slice().bind(target)
+    statistics, row = np.zeros(2), np.array([1.0, 1.0, 1.0, 1.0])
+    apply_bound(target, bound, states, 1.0, times=1, parameters=row, statistics=statistics)
+    return bound.tune(row[None], statistics[None])[0, 2]

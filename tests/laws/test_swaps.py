@@ -135,10 +135,12 @@ def scan_matrix(parity, faults=None):
     # the only pointer that a slice asks for is that of its coordinates
     names = names | {"as_pointer": lambda address, kind: np.arange(2)}
     explorer = load("explorers/slice.py", faults.get("slice", ()), **names)
-    explorer.coordinate_reference = program_code.coordinate_reference
-    explorer.coordinate_likelihood = program_code.coordinate_likelihood
-    explorer.reference_of = program_code.reference_of
     explorer.first_coordinate = lambda updates, dimension, stream: 0
+    binary = load("explorers/gibbs.py", faults.get("gibbs", ()), **names)
+    binary.annealed = lambda reference, beta, likelihood: reference + beta * likelihood
+    for name in ("coordinate_reference", "coordinate_likelihood", "reference_of"):
+        setattr(binary, name, getattr(program_code, name))
+    explorer.draw_value = binary.draw_value
     swaps = load(
         "engine/communication.py", faults.get("communication", ()), swap_uniform=lambda key, pair: Symbol(forks)
     )
@@ -203,12 +205,11 @@ def test_a_full_scan_keeps_the_law(parity):
     assert invariance_gap(scan_law(), matrix) < 1e-12
 
 
-FLIP = "        x[i] = other\n        logs[LOG_REFERENCE] += reference - reference_here\n"
 DRAW = "        draw_reference(program, x, stream, rng)\n"
 AT_CHAIN = "plan.schedule[chain], parameters"
 
 SCAN_FAULTS = {
-    "energy stale after exploration": {"slice": [(FLIP + "        logs[LOG_LIKELIHOOD] = likelihood\n", FLIP)]},
+    "energy stale after exploration": {"gibbs": [("    logs[LOG_LIKELIHOOD] = likelihood_chosen\n", "")]},
     "energy stale after the reference's draw": {"round": [(DRAW + "        refresh(program, x, logs)\n", DRAW)]},
     "explored at the chain above": {"round": [(AT_CHAIN, "plan.schedule[min(chain + 1, 2)], parameters")]},
     "explored at its first chain for ever": {"round": [("chain = copy.chain_of[replica]", "chain = 1")]},

@@ -5,7 +5,7 @@ import numpy as np
 from numba import types
 
 from sterna.engine.compilation import address_of, as_pointer, row
-from sterna.engine.program import EXPLORE, N_LOGS, view
+from sterna.engine.program import EVALUATIONS, EXPLORE, N_LOGS, refresh, view
 from sterna.engine.round import call_explore, draw_states
 from sterna.engine.streams import new_generator, scan_key, start_stream
 
@@ -14,6 +14,9 @@ from sterna.engine.streams import new_generator, scan_key, start_stream
 def _apply(block, address, states, logs, beta, parameters, statistics, data, times, seed, stream):
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
+    for k in range(states.shape[0]):
+        refresh(program, row(states, k), row(logs, k))
+        row(logs, k)[EVALUATIONS] = 0.0
     for time in range(times):
         key = scan_key(seed, 0, 0, time)
         for k in range(states.shape[0]):
@@ -25,38 +28,46 @@ def _apply(block, address, states, logs, beta, parameters, statistics, data, tim
             call_explore(address, (program, x, log_row, beta, numbers, sums, addresses, words))
 
 
-def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_row=None, data=None):
-    """Return the states after `times` applications of the kernel, and their log-densities as it reports them.
+def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statistics=None, data=None, statistics=None):
+    """Return the states after `times` applications of the kernel, and their logs as it reports them.
 
-    By default the kernel is given all coordinates, and a row for its statistics and scratch that suits a slice's.
+    Without data of its own a kernel explores all coordinates. `statistics` receives the sums, if given.
     """
     states = np.ascontiguousarray(states, dtype=float).copy()
     logs = np.zeros((len(states), N_LOGS))
-    for k, state in enumerate(states):
-        logs[k, :2] = target.log_densities(state)
-    row_of_numbers = np.zeros(n_row or 2 * target.dimension + 1)
+    if statistics is None:
+        statistics = np.zeros(n_statistics or 2 * target.dimension + 9)
     arrays = (np.arange(target.dimension),) if data is None else data
     addresses = np.array([array.ctypes.data for array in arrays] or [0], dtype=np.int64)
+    parameters = np.ascontiguousarray(parameters, dtype=float)
     stream, _generator = new_generator()
     address = address_of(kernel, EXPLORE)
-    _apply(target.block, address, states, logs, beta, parameters, row_of_numbers, addresses, times, seed, stream)
+    _apply(target.block, address, states, logs, beta, parameters, statistics, addresses, times, seed, stream)
     return states, logs
 
 
-def explore(target, explorer, states, beta, times=10, seed=1, kernel=None, coordinates=None, parameters=None):
-    """Apply a bound explorer as it starts (or with given parameters, or with another kernel in its place)."""
-    bound = explorer.bind(target, coordinates)
-    row = bound.start(lambda n: draws_of(target, n)) if parameters is None else parameters
-    return apply(target, kernel or bound.kernel, states, beta, row, times, seed, bound.n_row, bound.data)
+def draws_of(target, seed=1):
+    """Return the function by which explorers start: n draws from the reference."""
+
+    def draw(n):
+        states = np.zeros((n, target.dimension))
+        draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), *new_generator())
+        return states
+
+    return draw
 
 
-def draws_of(target, n):
-    """Draws from a target's reference."""
-    draws, at_work = np.zeros((n, target.dimension)), np.zeros(1, dtype=np.int64)
-    draw_states(target.block, 1, draws, at_work, *new_generator())
-    return draws
+def apply_bound(
+    target, bound, states, beta, *, parameters=None, kernel=None, change=None, times=10, seed=1, statistics=None
+):
+    """Apply a bound explorer, or another kernel in its place, by its first parameters or those given.
 
-
-def slice_parameters(*widths, updates=None):
-    """A slice's row of parameters."""
-    return np.array([len(widths) if updates is None else updates, len(widths), *widths], dtype=float)
+    `change` may alter the parameters in place. Returns states, logs and the sums by which the explorer is tuned.
+    """
+    parameters = bound.start(draws_of(target)) if parameters is None else parameters
+    if change is not None:
+        change(parameters)
+    statistics = np.zeros(bound.n_row) if statistics is None else statistics
+    chosen = bound.kernel if kernel is None else kernel
+    after, logs = apply(target, chosen, states, beta, parameters, times, seed, data=bound.data, statistics=statistics)
+    return after, logs, statistics[: bound.n_statistics]

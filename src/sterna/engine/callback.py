@@ -101,3 +101,14 @@ def python_reference_gradient(state: int, gradient: int, data: int) -> int:
     with numba.objmode():
         call_python(handle, x, out)
     return 0
+
+
+@compiled_callback
+def python_conditional(state: int, place: int, beta: float, weights: int, count: int, data: int, handle: int) -> int:
+    """Write the log-probabilities of a Python conditional law; a target can have several, so the handle is passed."""
+    block = numba.carray(as_pointer(data, types.int64), HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    out = numba.carray(as_pointer(weights, types.float64), count)
+    with numba.objmode():
+        call_python(handle, x, place, beta, out)
+    return 0

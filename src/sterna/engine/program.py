@@ -73,6 +73,8 @@ CHANGE = types.float64(types.int64, types.int64, types.float64, types.int64)
 DRAW = types.int64(types.int64, types.int64, GENERATOR)
 # f(state, gradient, data) writes the gradient
 GRADIENT = types.int64(types.int64, types.int64, types.int64)
+# f(state, place in the block, beta, log-probabilities, their number, data, handle) writes the log-probabilities
+CONDITIONAL = types.int64(types.int64, types.int64, types.float64, types.int64, types.int64, types.int64, types.int64)
 # f(program, state, logs, beta, parameters, statistics, addresses of the explorer's data, stream)
 EXPLORE = types.none(PROGRAM, FLOATS, FLOATS, types.float64, FLOATS, FLOATS, INTEGERS, WORDS)
 

@@ -120,6 +120,12 @@ def updates_of(passes: float, dimension: int) -> int:
 
 
 @inlined
+def annealed(reference: float, beta: float, likelihood: float) -> float:
+    """Return the annealed log-density; at beta = 0 the reference's own, even where the likelihood is zero."""
+    return reference + beta * likelihood if beta > 0.0 else reference
+
+
+@inlined
 def first_coordinate(updates: int, dimension: int, stream: Stream) -> int:
     """Return where a sweep begins: anywhere if it is not of whole passes, so that all coordinates have their share."""
     if updates % dimension == 0:

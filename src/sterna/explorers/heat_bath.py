@@ -1,5 +1,6 @@
 """Single-site heat bath on lattices, with running energies: every site is drawn from its exact conditional law."""
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,7 +22,7 @@ Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters.
-UPDATES, COUPLING, FIELD = 0, 1, 2
+UPDATES, COUPLING, FIELD, DEGREE = 0, 1, 2, 3
 
 
 @inlined
@@ -70,6 +71,42 @@ def explore_spins(
         total = site_field(x, adjacent, i, last)
         last = 1 if uniform(stream) < up[4 + total] else -1
         spin = float(last)
+        edges += (spin - x[i]) * total
+        spins += spin - x[i]
+        x[i] = spin
+        i += 1
+        if i == program.dimension:
+            i = 0
+    logs[LOG_LIKELIHOOD] += coupling * edges
+    logs[LOG_REFERENCE] -= field * spins
+
+
+@compiled
+def explore_weighted_spins(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Draw spins in turn from their conditional law, on any lattice whose sites all have as many neighbours.
+
+    Where one is missing its weight is 0.
+    """
+    adjacent, weights = as_pointer(data[0], types.int64), as_pointer(data[1], types.float64)
+    coupling, field, degree = parameters[COUPLING], parameters[FIELD], int(parameters[DEGREE])
+    updates = int(parameters[UPDATES])
+    i = first_coordinate(updates, program.dimension, stream)
+    edges = spins = 0.0
+    for _ in range(updates):
+        total = 0.0
+        for k in range(degree * i, degree * i + degree):
+            total += weights[k] * x[adjacent[k]]
+        up = 1.0 / (1.0 + math.exp(2.0 * (field - beta * coupling * total)))
+        spin = 1.0 if uniform(stream) < up else -1.0
         edges += (spin - x[i]) * total
         spins += spin - x[i]
         x[i] = spin
@@ -150,6 +187,8 @@ class HeatBath:
     coupling: float
     field: float = 0.0
     passes: float = 1.0
+    weights: Numbers = dataclasses.field(default_factory=lambda: np.ones(0))
+    """Factors of `coupling` for every neighbour, where edges differ."""
     name: ClassVar[str] = "heat_bath"
     kernel: ClassVar[Any] = None
 
@@ -157,6 +196,7 @@ class HeatBath:
         check_passes(type(self).__name__, self.passes)
         # the kernel reads the lattice by its address
         object.__setattr__(self, "adjacent", np.ascontiguousarray(self.adjacent, dtype=np.int64))
+        object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
 
     def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
         """Make ready for the lattice of the target, which must be the one that this was made for."""
@@ -169,15 +209,17 @@ class HeatBath:
             raise OptionError(
                 f"explorer={type(self).__name__}(...) explores all sites of its lattice, not a part of them."
             )
-        row = np.array([updates_of(self.passes, target.dimension), self.coupling, self.field])
+        updates, degree = updates_of(self.passes, target.dimension), self.adjacent.shape[1]
+        row = np.array([updates, self.coupling, self.field, degree])
         # the scratch is for the table of conditional probabilities
-        return Bound(kernel=self.kernel, data=(self.adjacent,), start=lambda draw: row, n_scratch=9)
+        return Bound(kernel=self.kernel, data=(self.adjacent, self.weights), start=lambda draw: row, n_scratch=9)
 
     def _same_lattice(self, other: object) -> bool:
         """Whether another explorer is for the same model, with perhaps another number of passes."""
         return (
             isinstance(other, type(self))
             and np.array_equal(self.adjacent, other.adjacent)
+            and np.array_equal(self.weights, other.weights)
             and (self.coupling, self.field) == (other.coupling, other.field)
         )
 
@@ -186,6 +228,12 @@ class SpinHeatBath(HeatBath):
     """Heat bath for spins of -1 and +1 on a square lattice; the explorer of `ising` and `magnetic`."""
 
     kernel = staticmethod(explore_spins)
+
+
+class WeightedSpinHeatBath(HeatBath):
+    """Heat bath for spins of -1 and +1 whose edges have weights; the explorer of `spin_glass`."""
+
+    kernel = staticmethod(explore_weighted_spins)
 
 
 class RotorHeatBath(HeatBath):

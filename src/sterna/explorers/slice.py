@@ -13,6 +13,7 @@ from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import (
     BINARY,
+    HUGE,
     INTEGER,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
@@ -22,7 +23,8 @@ from sterna.engine.program import (
     reference_of,
 )
 from sterna.engine.streams import Stream, exponential, uniform
-from sterna.explorers.base import Bound, Draw, all_coordinates, check_passes, first_coordinate, updates_of
+from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
+from sterna.explorers.gibbs import draw_value
 
 if TYPE_CHECKING:
     from sterna.target import Target
@@ -31,10 +33,14 @@ Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_DOUBLINGS = 30
-MAX_SHRINKS = 500
+# A shrinkage divides the interval by e in the mean: so many lead from the longest interval to the shortest.
+MAX_SHRINKS = 2000
 DRAWS_FOR_SPREAD = 100
+# Doubling makes the widest of these 2^30 times as long, which must still be a number.
+NARROWEST, WIDEST = 1e-300, 2.0**-32 * HUGE
 
-# Places in a chain's row of parameters: updates in a scan, number of coordinates, and then their widths.
+# Places in a chain's row of parameters: updates in a scan, number of coordinates, and then their widths; behind these
+# are the widths of the first round.
 UPDATES, COUNT, WIDTHS = 0, 1, 2
 
 # Kinds of line along which a slice runs, each compiled on its own: integers, real numbers, and real numbers whose
@@ -54,7 +60,7 @@ def density_at(
     if line == NORMALS:
         reference = normal_log_density(program.numbers, 4 * i, position)
         likelihood = coordinate_likelihood(program, x, i, here, position, logs)
-        return reference + beta * likelihood, reference, likelihood
+        return annealed(reference, beta, likelihood), reference, likelihood
     value = position if line == REALS else math.floor(position + 0.5)
     if not (program.lower[i] <= value <= program.upper[i]):
         return -math.inf, -math.inf, -math.inf
@@ -65,7 +71,7 @@ def density_at(
         likelihood = logs[LOG_LIKELIHOOD]
     else:
         likelihood = coordinate_likelihood(program, x, i, here, value, logs)
-    return reference + beta * likelihood, reference, likelihood
+    return annealed(reference, beta, likelihood), reference, likelihood
 
 
 @inlined
@@ -82,16 +88,17 @@ def reachable(
     level: float,
     left: float,
     right: float,
-    width: float,
+    doublings: int,
     at_left: float,
     at_right: float,
 ) -> bool:
     """Neal's test: could doubling from the candidate have made the same interval?
 
-    Ends not yet evaluated hold NaN; they are evaluated only where the test needs them.
+    Ends not yet evaluated hold NaN; they are evaluated only where the test needs them. Halvings are counted, as lengths
+    would not tell when to stop where they round.
     """
     apart = False
-    while right - left > 1.1 * width:
+    for _ in range(doublings):
         middle = 0.5 * (left + right)
         if (start < middle) != (candidate < middle):
             apart = True
@@ -123,7 +130,7 @@ def slice_update(
         start = here - 0.5 + uniform(stream)
         lowest, highest = lowest - 0.5, highest + 0.5
     reference_here = reference_of(program, x, i, here, logs)
-    level = reference_here + beta * logs[LOG_LIKELIHOOD] - exponential(stream)
+    level = annealed(reference_here, beta, logs[LOG_LIKELIHOOD]) - exponential(stream)
     doublings = 0
     at_left = at_right = -math.inf
     if width == math.inf:
@@ -149,7 +156,7 @@ def slice_update(
             doublings == 0
             or reachable(
                 program, x, i, here, beta, logs, line, start, candidate,
-                level, left, right, width, at_left, at_right,
+                level, left, right, doublings, at_left, at_right,
             )
         ):  # fmt: skip
             x[i] = candidate if line != INTEGERS else math.floor(candidate + 0.5)
@@ -165,22 +172,6 @@ def slice_update(
     return 0.0
 
 
-@compiled
-def heat_bath_update(program: Program, x: Numbers, i: int, beta: float, logs: Numbers, stream: Stream) -> None:
-    """Draw a binary coordinate from its exact conditional distribution: one evaluation."""
-    here = x[i]
-    other = program.lower[i] + program.upper[i] - here
-    reference_here = reference_of(program, x, i, here, logs)
-    density, reference, likelihood = density_at(program, x, i, here, other, beta, logs, INTEGERS)
-    gap = reference_here + beta * logs[LOG_LIKELIHOOD] - density
-    if uniform(stream) * (1.0 + math.exp(gap)) < 1.0:
-        x[i] = other
-        logs[LOG_REFERENCE] += reference - reference_here
-        logs[LOG_LIKELIHOOD] = likelihood
-    else:
-        x[i] = here
-
-
 @inlined
 def sweep(
     program: Any,
@@ -192,7 +183,11 @@ def sweep(
     data: Integers,
     stream: Stream,
 ) -> None:
-    """Update coordinates in turn, each with its width; for every one of them sum how far it moved, and how often."""
+    """Update coordinates in turn, each with its width; for every one of them sum how far it moved, and how often.
+
+    Where a slice holds only a few numbers that floating point can tell apart, most updates do not move. Those that do
+    tell how long it is.
+    """
     coordinates = as_pointer(data[0], types.int64)
     updates, count = int(parameters[UPDATES]), int(parameters[COUNT])
     independent = program.log_reference == 0
@@ -200,7 +195,7 @@ def sweep(
     for _ in range(updates):
         i = coordinates[place]
         if program.sort[i] == BINARY:
-            heat_bath_update(program, x, i, beta, logs, stream)
+            draw_value(program, x, i, beta, logs, stream)
         else:
             width = parameters[WIDTHS + place]
             if independent and program.kind[i] == NORMAL:
@@ -210,7 +205,7 @@ def sweep(
             else:
                 moved = slice_update(program, x, i, beta, width, logs, stream, REALS)
             statistics[place] += moved
-            statistics[count + place] += 1.0
+            statistics[count + place] += 1.0 if moved > 0.0 else 0.0
         place += 1
         if place == count:
             place = 0
@@ -261,21 +256,33 @@ class Slice:
         """Make ready for a target: a width for each coordinate and chain, tuned by how far it moves."""
         block, program = all_coordinates(target, coordinates), target.program
         updates = updates_of(self.passes, len(block))
+
+        def start(draw: Draw) -> Numbers:
+            widths = first_widths(program, block, draw)
+            return np.concatenate([[updates, len(block)], widths, widths])
+
         return Bound(
             kernel=target.kernels.get(explore, explore),
             data=(block,),
-            start=lambda draw: np.concatenate([[updates, len(block)], first_widths(program, block, draw)]),
+            start=start,
             n_statistics=2 * len(block),
             tune=partial(tune_widths, program, block),
         )
 
 
 def first_widths(program: Program, block: Integers, draw: Draw) -> Numbers:
-    """Return the widths of the first round, for every chain: the spread of draws from the reference."""
+    """Return the widths of the first round, for every chain: the spread of draws from the reference.
+
+    A reference of many scales has a spread far below its largest draws. Doubling must be able to span these too, or a
+    chain that came there would never leave.
+    """
     draws = draw(DRAWS_FOR_SPREAD)[:, block]
     sort, lower, upper = program.sort[block], program.lower[block], program.upper[block]
-    spread = 2.0 * np.median(np.abs(draws - np.median(draws, axis=0)), axis=0)
-    widths = np.where(spread > 0, spread, 1.0)
+    with np.errstate(over="ignore"):
+        spread = 2.0 * np.median(np.abs(draws - np.median(draws, axis=0)), axis=0)
+        span = np.minimum(draws.max(axis=0) - draws.min(axis=0), HUGE)
+    widths = np.maximum(spread, 2.0**-20 * span)
+    widths = np.where(widths > 0, widths, 1.0)
     widths = np.where(sort == INTEGER, np.maximum(widths, 2.0), widths)
     # A small finite set is its own interval: nothing to double, nothing to tune.
     small = (sort == INTEGER) & (upper < lower + 32)
@@ -285,15 +292,16 @@ def first_widths(program: Program, block: Integers, draw: Draw) -> Numbers:
 def tune_widths(program: Program, block: Integers, parameters: Numbers, statistics: Numbers) -> Numbers:
     """Return new widths by chain: three times the mean move, which is the mean length of a slice.
 
-    Two uniform points of an interval are a third of its length apart. A chain without moves keeps its widths.
+    Two uniform points of an interval are a third of its length apart. A coordinate that did not move begins anew with
+    its first width, as the last may be too small for floating point to tell the ends of its interval apart.
     """
-    moved, updates = statistics[:, : len(block)], statistics[:, len(block) :]
-    mean = moved / np.maximum(updates, 1.0)
-    tuned = parameters.copy()
-    widths = tuned[:, WIDTHS:]
-    usable = (mean > 0) & np.isfinite(widths)
-    widths[usable] = _within_reason(program, block, 3.0 * mean)[usable]
-    return tuned
+    count = len(block)
+    moved, moves = statistics[:, :count], statistics[:, count:]
+    with np.errstate(over="ignore"):
+        tuned = _within_reason(program, block, 3.0 * (moved / np.maximum(moves, 1.0)))
+    first = parameters[:, WIDTHS + count :]
+    widths = np.where((moved > 0) & np.isfinite(first), tuned, first)
+    return np.hstack([parameters[:, :WIDTHS], widths, first])
 
 
 def _within_reason(program: Program, block: Integers, widths: Numbers) -> Numbers:
@@ -301,6 +309,6 @@ def _within_reason(program: Program, block: Integers, widths: Numbers) -> Number
     whole = program.sort[block] == INTEGER
     with np.errstate(over="ignore"):
         support = program.upper[block] - program.lower[block]
-    smallest = np.where(whole, 1.0, 1e-150)
-    largest: Any = np.minimum(support + whole, 1e150)
+    smallest = np.where(whole, 1.0, NARROWEST)
+    largest: Any = np.minimum(support + whole, WIDEST)
     return np.clip(widths, smallest, np.maximum(largest, smallest))

@@ -1,21 +1,23 @@
-"""Square lattices."""
+"""Square lattices, and cubic ones of any dimension."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-def neighbours(size: int, periodic: bool) -> NDArray[np.int64]:
-    """Neighbours of every site of a size x size lattice, row by row: (sites, 4), with -1 for none.
+def neighbours(size: int, periodic: bool, dim: int = 2) -> NDArray[np.int64]:
+    """Neighbours of every site of a lattice of size^dim sites, row by row: (sites, 2 dim), with -1 for none.
 
-    On a periodic lattice of size 2 a pair is joined by two edges, and both are listed.
+    Those of an axis are side by side, the one before the site first. On a periodic lattice of size 2 a pair is joined
+    by two edges, and both are listed.
     """
-    site = np.arange(size * size).reshape(size, size)
+    site = np.arange(size**dim).reshape((size,) * dim)
     lists = []
-    for axis, step in ((0, -1), (0, 1), (1, -1), (1, 1)):
-        shifted = np.roll(site, -step, axis=axis)
-        if not periodic:
-            edge = [slice(None), slice(None)]
-            edge[axis] = slice(0, 1) if step < 0 else slice(size - 1, size)
-            shifted[tuple(edge)] = -1
-        lists.append(shifted.ravel())
+    for axis in range(dim):
+        for step in (-1, 1):
+            shifted = np.roll(site, -step, axis=axis)
+            if not periodic:
+                edge = [slice(None)] * dim
+                edge[axis] = slice(0, 1) if step < 0 else slice(size - 1, size)
+                shifted[tuple(edge)] = -1
+            lists.append(shifted.ravel())
     return np.ascontiguousarray(np.stack(lists, axis=1))
