@@ -73,4 +73,5 @@ def explore(
 ) -> None:
     """Slice sampling with the likelihood in place; its constant is the first entry of the target's data."""
     half = as_pointer(as_pointer(program.data, types.int64)[HEAD], types.float64)[0]
-    slices.sweep(with_likelihood(program, Squares(half)), x, logs, beta, parameters, statistics, data, stream)
+    own = with_likelihood(program, Squares(half), program.likelihood_gradient)
+    slices.sweep(own, x, logs, beta, parameters, statistics, data, stream)
