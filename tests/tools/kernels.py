@@ -5,8 +5,8 @@ import numpy as np
 from numba import types
 
 from sterna.engine.compilation import address_of, as_pointer, row
-from sterna.engine.program import EXPLORE, view
-from sterna.engine.round import call_explore
+from sterna.engine.program import EXPLORE, N_LOGS, view
+from sterna.engine.round import call_explore, draw_states
 from sterna.engine.streams import new_generator, scan_key, start_stream
 
 
@@ -25,15 +25,46 @@ def _apply(block, address, states, logs, beta, parameters, statistics, data, tim
             call_explore(address, (program, x, log_row, beta, numbers, sums, addresses, words))
 
 
-def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statistics=None, data=()):
-    """Return the states after `times` applications of the kernel, and their log-densities as it reports them."""
+def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statistics=None, data=None, statistics=None):
+    """Return the states after `times` applications of the kernel, and their log-densities as it reports them.
+
+    Without data of its own a kernel explores all coordinates. `statistics` receives the sums, if given.
+    """
     states = np.ascontiguousarray(states, dtype=float).copy()
-    logs = np.zeros((len(states), 3))
+    logs = np.zeros((len(states), N_LOGS))
     for k, state in enumerate(states):
         logs[k, :2] = target.log_densities(state)
-    statistics = np.zeros(n_statistics or 2 * target.dimension + 1)
-    addresses = np.array([array.ctypes.data for array in data] or [0], dtype=np.int64)
+    if statistics is None:
+        statistics = np.zeros(n_statistics or 2 * target.dimension + 1)
+    arrays = (np.arange(target.dimension),) if data is None else data
+    addresses = np.array([array.ctypes.data for array in arrays], dtype=np.int64)
     stream, _generator = new_generator()
     address = address_of(kernel, EXPLORE)
     _apply(target.block, address, states, logs, beta, parameters, statistics, addresses, times, seed, stream)
     return states, logs
+
+
+def draws_of(target, seed=1):
+    """Return the function by which explorers start: n draws from the reference."""
+
+    def draw(n):
+        states = np.zeros((n, target.dimension))
+        draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), *new_generator())
+        return states
+
+    return draw
+
+
+def apply_bound(target, bound, states, beta, kernel=None, change=None, times=10, seed=1):
+    """Apply a bound explorer, or another kernel in its place, with its first parameters, changed if wanted.
+
+    Returns states, log-densities and the sums by which it is tuned.
+    """
+    parameters = bound.start(draws_of(target))
+    if change is not None:
+        change(parameters)
+    statistics = np.zeros(bound.n_row)
+    after, logs = apply(
+        target, kernel or bound.kernel, states, beta, parameters, times, seed, data=bound.data, statistics=statistics
+    )
+    return after, logs, statistics[: bound.n_statistics]

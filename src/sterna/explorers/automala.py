@@ -29,7 +29,6 @@ from sterna.explorers.leapfrog import (
     kinetic_energy,
     leap,
     log_joint,
-    moving_point,
     open_line,
     point_at,
     put_back,
@@ -67,12 +66,12 @@ def try_step(
     start_size: float,
     doublings: int,
 ) -> Any:
-    """Take one leapfrog step from the origin; return the log acceptance ratio and both log-densities."""
+    """Take one leapfrog step from the origin; return the log acceptance ratio, and log-densities as `log_joint` does."""
     set_out(line, origin, point)
     if not leap(program, line, point, x, logs, beta, math.ldexp(start_size, doublings), 1):
-        return -math.inf, -math.inf, -math.inf
-    after, reference, likelihood = log_joint(program, line, point, x, logs, beta)
-    return after - before, reference, likelihood
+        return -math.inf, -math.inf, -math.inf, -math.inf
+    after, density, reference, likelihood = log_joint(program, line, point, x, logs, beta)
+    return after - before, density, reference, likelihood
 
 
 @inlined
@@ -106,14 +105,14 @@ def choose_step(
             doublings += 1
             step = longer
             store(line, point, x, chosen)
-        return LONGER, doublings, step[0], step[1], step[2]
+        return LONGER, doublings, step
     if abs(step[0]) <= long:
-        return SAME, 0, step[0], step[1], step[2]
+        return SAME, 0, step
     while abs(step[0]) > long and doublings > -MOST_DOUBLINGS:
         doublings -= 1
         step = try_step(program, line, start, point, x, logs, beta, before, size, doublings)
     store(line, point, x, chosen)
-    return SHORTER, doublings, step[0], step[1], step[2]
+    return SHORTER, doublings, step
 
 
 @inlined
@@ -164,7 +163,7 @@ def walk(
     """Take steps, each with a fresh velocity and fresh thresholds a < b, of which `long` and `short` are -log."""
     line, memory = open_line(program, parameters, statistics, data, plain)
     start, chosen = point_at(line, memory, 0), point_at(line, memory, 1)
-    point = moving_point(line, memory, 2, x)
+    point = point_at(line, memory, 2)
     size = parameters[STEP_SIZE]
     density = begin(program, line, start, x, logs, beta)
     for _ in range(int(parameters[TRAJECTORIES])):
@@ -172,7 +171,7 @@ def walk(
         before = density - kinetic_energy(line, start)
         first, second = exponential(stream), exponential(stream)
         short, long = min(first, second), max(first, second)
-        direction, doublings, ratio, reference, likelihood = choose_step(
+        direction, doublings, (ratio, reached, reference, likelihood) = choose_step(
             program, line, start, point, chosen, x, logs, beta, before, size, short, long
         )
         probability = 0.0
@@ -184,8 +183,7 @@ def walk(
             ):
                 probability = math.exp(min(ratio, 0.0))
         if uniform(stream) < probability:
-            density = before + ratio + kinetic_energy(line, chosen)
-            logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD] = reference, likelihood
+            density, logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD] = reached, reference, likelihood
             put_back(line, chosen, x)
             store(line, chosen, x, start)
         statistics[TRIED] += 1.0

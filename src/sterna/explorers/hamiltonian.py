@@ -26,7 +26,6 @@ from sterna.explorers.leapfrog import (
     kinetic_energy,
     leap,
     log_joint,
-    moving_point,
     open_line,
     point_at,
     put_back,
@@ -63,7 +62,7 @@ def walk(
 ) -> None:
     """Run trajectories, each from a fresh velocity."""
     line, memory = open_line(program, parameters, statistics, data, plain)
-    start, point = point_at(line, memory, 0), moving_point(line, memory, 1, x)
+    start, point = point_at(line, memory, 0), point_at(line, memory, 1)
     density = begin(program, line, start, x, logs, beta)
     for _ in range(int(parameters[TRAJECTORIES])):
         fill_normals(start.velocity, line.count, stream)
@@ -71,13 +70,12 @@ def walk(
         # drawn whatever the state
         steps = int(parameters[FEWEST] + uniform(stream) * (parameters[MOST] - parameters[FEWEST] + 1.0))
         set_out(line, start, point)
-        after, reference, likelihood = -math.inf, -math.inf, -math.inf
+        after, reached, reference, likelihood = -math.inf, -math.inf, -math.inf, -math.inf
         if leap(program, line, point, x, logs, beta, parameters[STEP_SIZE], steps):
-            after, reference, likelihood = log_joint(program, line, point, x, logs, beta)
+            after, reached, reference, likelihood = log_joint(program, line, point, x, logs, beta)
         probability = math.exp(min(after - before, 0.0)) if after > -math.inf else 0.0
         if uniform(stream) < probability:
-            density = after + kinetic_energy(line, point)
-            logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD] = reference, likelihood
+            density, logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD] = reached, reference, likelihood
             store(line, point, x, start)
         statistics[TRIED] += 1.0
         statistics[ACCEPTED] += probability
