@@ -20,7 +20,7 @@ from sterna.engine.round import Plan, new_copy
 from sterna.engine.streams import new_generator
 from sterna.explorers.automala import AutoMALA
 from sterna.explorers.hamiltonian import HMC
-from sterna.explorers.leapfrog import HEAD, STEP_SIZE
+from sterna.explorers.leapfrog import HEAD, STEP_SIZE, TRAJECTORIES, at_border
 
 SEED, CHAINS, SIZE = 1, 10, 0.3
 
@@ -56,6 +56,13 @@ def make_plan(target: Any, bound: Any, schedule: Any, parameters: Any) -> Plan:
     )
 
 
+def aligned(array: Any) -> Any:
+    """Return a copy that begins at the border of a cache line."""
+    copy = at_border(array.size)[: array.size].reshape(array.shape)
+    copy[:] = array
+    return copy
+
+
 class Sides:
     """The same trajectories by C and by sterna, from the same states."""
 
@@ -63,12 +70,13 @@ class Sides:
         d = target.dimension
         self.n_scans, self.steps = n_scans, steps
         self.library = native.build("hamiltonian", DIMENSION=d, KNOWN_REFERENCE=known)
-        self.reference = [np.zeros(d), np.ones(d)]
+        # at borders of cache lines, where C is fastest
+        self.reference = [aligned(np.zeros(d)), aligned(np.ones(d))]
         self.schedule = np.linspace(0.0, 1.0, CHAINS)
         rng = np.random.default_rng(SEED)
         self.bound = HMC(steps=steps, jitter=0.0).bind(target)
         self.parameters = np.tile(self.bound.start(lambda n: rng.standard_normal((n, d))), (CHAINS, 1))
-        self.scale = np.tile(1.0 / np.sqrt(1.0 + 4.0 * self.schedule)[:, None], (1, d))
+        self.scale = aligned(np.tile(1.0 / np.sqrt(1.0 + 4.0 * self.schedule)[:, None], (1, d)))
         self.parameters[:, STEP_SIZE] = SIZE
         self.parameters[:, HEAD + d : HEAD + 2 * d] = self.scale
         self.start = self.scale * rng.standard_normal((CHAINS, d))
@@ -76,7 +84,7 @@ class Sides:
         self.logs[:, :2] = [target.log_densities(x) for x in self.start]
         self.copy = new_copy(CHAINS, d)
         self.statistics = np.zeros((CHAINS, self.bound.n_row))
-        self.c = [self.start.copy(), self.logs.copy(), np.zeros((CHAINS, 2))]
+        self.c = [aligned(self.start), self.logs.copy(), np.zeros((CHAINS, 2))]
         self.stream, self.generator = new_generator()
         self.plan = make_plan(target, self.bound, self.schedule, self.parameters)
 
@@ -118,6 +126,61 @@ def race_trajectories(target: Any, limit: float | None, label: str, known: int =
     ]
 
 
+def effective_share(values: Any) -> float:
+    """Independent draws per draw, by Geyer's initial positive sequence."""
+    centred = values - values.mean()
+    padded = np.fft.rfft(centred, 2 * len(values))
+    correlation = np.fft.irfft(padded * padded.conj())[: len(values)]
+    correlation /= correlation[0]
+    pairs = correlation[: len(values) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    stop = np.flatnonzero(pairs <= 0)
+    return float(1.0 / (2.0 * pairs[: stop[0] if stop.size else None].sum() - 1.0))
+
+
+def gradients_per_draw(explorer: Any, dimension: int, n_steps: int) -> tuple[float, float]:
+    """Gradients for one independent energy, and for one of the slowest of ten coordinates, at beta = 1.
+
+    Tuned over rounds of 2 to 256 scans, then watched at every step; the gradient where a scan begins is shared by all
+    of its steps, and not counted. Ten at any dimension, as the slowest of more is slower by chance.
+    """
+    target = sterna.Target(log_likelihood, {"x": sterna.Normal(0, 1, shape=dimension)}, gradient=gradient)
+    bound, rng = explorer.bind(target), np.random.default_rng(SEED)
+    parameters = np.tile(bound.start(lambda n: rng.standard_normal((n, dimension))), (2, 1))
+    copy, (stream, _), schedule = new_copy(2, dimension), new_generator(), np.array([0.0, 1.0])
+    copy.states[1] = rng.standard_normal(dimension) / np.sqrt(5.0)
+    copy.logs[1, :2] = target.log_densities(copy.states[1])
+    watched = np.linspace(0, dimension - 1, 10).astype(int)
+    scan = 0
+    for round_length in (2, 4, 8, 16, 32, 64, 128, 256, n_steps):
+        if round_length == n_steps:
+            parameters[:, TRAJECTORIES] = 1.0
+        plan, statistics = make_plan(target, bound, schedule, parameters), np.zeros((2, bound.n_row))
+        copy.logs[1, GRADIENTS] = 0.0
+        draws = np.zeros((round_length, len(watched) + 1))
+        for row in draws:
+            scan += 1
+            explore_scans(plan, copy, statistics, scan, scan, stream)
+            row[:-1], row[-1] = copy.states[1, watched], copy.logs[1, 1]
+        parameters = bound.tune(parameters, statistics[:, : bound.n_statistics])
+    cost = copy.logs[1, GRADIENTS] / n_steps - 1.0
+    return cost / effective_share(draws[:, -1]), cost / min(effective_share(column) for column in draws.T[:-1])
+
+
+def show_growth(explorer: Any, limit: float) -> None:
+    """Print the cost of an independent draw by dimension, and the exponent of its growth."""
+    dimensions = np.array([10, 100, 1000, 10_000])
+    print(
+        f"\n{explorer.name}: gradients per independent draw\n{'dimension':>10}{'energy':>10}{'slowest coordinate':>22}"
+    )
+    costs = []
+    for dimension, n_steps in zip(dimensions, (20_000, 20_000, 20_000, 30_000), strict=True):
+        costs.append(gradients_per_draw(explorer, int(dimension), n_steps))
+        print(f"{dimension:>10}{costs[-1][0]:>10.1f}{costs[-1][1]:>22.1f}", flush=True)
+    exponents = np.polyfit(np.log(dimensions), np.log(costs), 1)[0]
+    verdict = "ok" if exponents.max() <= limit else "MISS"
+    print(f"{'exponent':>10}{exponents[0]:>10.2f}{exponents[1]:>22.2f}   <= {limit:g}  {verdict}")
+
+
 def main() -> None:
     """Run all cases."""
     model = sterna.models.normal(dim=100)
@@ -126,6 +189,7 @@ def main() -> None:
     user = sterna.Target(log_likelihood, {"x": sterna.Normal(0, 1, shape=100)}, gradient=gradient)
     rows += race_trajectories(user, None, ", user's arrays")
     show("Hamiltonian Monte Carlo: nanoseconds per leapfrog step", "C", "sterna", rows)
+    show_growth(AutoMALA(), 0.45)
 
 
 if __name__ == "__main__":

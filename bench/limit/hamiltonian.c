@@ -59,31 +59,26 @@ struct reference {
     const double *means, *precisions;
 };
 
-static inline double reference_slope(struct reference reference, int i, double x)
+static inline double reference_slope(double mean, double precision, double x)
 {
-#if KNOWN_REFERENCE
-    (void)reference, (void)i;
-    return -x;
-#else
-    return (reference.means[i] - x) * reference.precisions[i];
-#endif
+    return KNOWN_REFERENCE ? -x : (mean - x) * precision;
 }
 
 static inline void leap(
     double *restrict x, double *restrict velocity, double *restrict gradient, const double *restrict scale,
-    struct reference reference, double beta, double size, int64_t steps)
+    const double *restrict means, const double *restrict precisions, double beta, double size, int64_t steps)
 {
     double kicked = 0.5 * size;
     for (int64_t step = 0; step < steps; step++) {
         for (int i = 0; i < DIMENSION; i++) {
-            velocity[i] += kicked * scale[i] * (reference_slope(reference, i, x[i]) + beta * gradient[i]);
+            velocity[i] += kicked * scale[i] * (reference_slope(means[i], precisions[i], x[i]) + beta * gradient[i]);
             x[i] += size * scale[i] * velocity[i];
         }
         write_gradient(x, gradient);
         kicked = size;
     }
     for (int i = 0; i < DIMENSION; i++)
-        velocity[i] += 0.5 * size * scale[i] * (reference_slope(reference, i, x[i]) + beta * gradient[i]);
+        velocity[i] += 0.5 * size * scale[i] * (reference_slope(means[i], precisions[i], x[i]) + beta * gradient[i]);
 }
 
 static void explore(
@@ -97,7 +92,7 @@ static void explore(
     uniform(&stream); /* the number of steps is fixed, but drawn */
     double before = logs[LOG_REFERENCE] + beta * logs[LOG_LIKELIHOOD] - kinetic_energy(velocity);
     write_gradient(x, gradient);
-    leap(x, velocity, gradient, scale, reference, beta, size, steps);
+    leap(x, velocity, gradient, scale, reference.means, reference.precisions, beta, size, steps);
     double kinetic = kinetic_energy(velocity);
     struct densities found = densities_at(x);
     double after = found.reference + beta * found.likelihood - kinetic;

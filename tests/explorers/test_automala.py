@@ -1,21 +1,20 @@
 """autoMALA leaves annealed laws unchanged: from exact draws, ten scans, to exact draws.
 
 Each comparison is a Kolmogorov-Smirnov test at 5e-7; with fewer than 180 of them the file raises a false alarm with a
-probability below 1e-4.
+probability below 1e-4. Whole runs have a rate of their own, which `check_run` states.
 """
-
-import math
 
 import numpy as np
 import pytest
-from gradient_laws import LAWS, bounded, gaussian, p_values
+from gradient_laws import LAWS, bounded, check_run, gaussian, p_values
 from kernels import apply_bound
 from plain import load
 
 import sterna
+from sterna.engine.program import GRADIENTS
 from sterna.errors import OptionError
-from sterna.explorers.automala import AutoMALA, explore, explore_plain, tuned_start
-from sterna.explorers.leapfrog import DOUBLINGS, GRADIENTS, HEAD, STEP_SIZE, TRIED
+from sterna.explorers.automala import HEAD_START, AutoMALA, explore, explore_plain, tuned_start
+from sterna.explorers.leapfrog import DOUBLINGS, HEAD, STEP_SIZE, TRIED
 
 LEVEL = 5e-7
 BETAS = [0.0, 0.1, 0.5, 1.0]
@@ -54,8 +53,6 @@ def test_dense_metric(law):
 FAULTS = {
     "no way back asked for": ("            if same_way_back(", "            if True or same_way_back("),
     "velocity not reversed": ("chosen.velocity[k] = -chosen", "chosen.velocity[k] = chosen"),
-    "everything accepted": ("math.exp(min(ratio, 0.0))", "1.0"),
-    "way back with fewer doublings": ("beta, after, size, doublings + 1)", "beta, after, size, doublings)"),
 }
 
 
@@ -67,7 +64,9 @@ def test_planted_faults_are_caught(fault):
 
 
 def test_missing_jacobian_is_caught():
-    leapfrog = load("explorers/leapfrog.py", [("total += log_jacobian(", "total += 0.0 * log_jacobian(")], compiled=True)
+    leapfrog = load(
+        "explorers/leapfrog.py", [("total += log_jacobian(", "total += 0.0 * log_jacobian(")], compiled=True
+    )
     names = {name: getattr(leapfrog, name) for name in ("begin", "log_joint")}
     kernel = load("explorers/automala.py", compiled=True, **names).explore
     assert min(p_values(bounded(), FEW, 0.5, kernel)) < LEVEL
@@ -128,7 +127,7 @@ def test_first_size_follows_the_sizes_chosen():
     statistics[1:, TRIED] = 10
     statistics[1:, DOUBLINGS] = [20, -300]
     sizes = tuned_start(parameters, statistics)[:, STEP_SIZE]
-    assert sizes == pytest.approx([1.0, 4.0, 2.0**-30])
+    assert sizes == pytest.approx([1.0, 2.0 ** (2 + HEAD_START), 2.0 ** (HEAD_START - 30)])
 
 
 def test_few_gradients_once_tuned():
@@ -154,16 +153,7 @@ def test_few_gradients_once_tuned():
     ids=["automala", "dense", "cycle", "block"],
 )
 def test_whole_runs(explorer):
-    """Log evidence and both moments within 4 standard errors: 6e-5 for the first, 2e-4 by batches for the others."""
-    target = LAWS["joint"]().target
-    result = sterna.sample(target, explorer=explorer, n_chains=4, n_rounds=9, n_scans=4000, progress=False)
-    found = result.log_evidence
-    # y is N(0, 1) before and has precision 5 after; x is 0.8 y and noise
-    assert abs(found.value - (-0.5 * math.log(5.0) - 0.5 * 4.0 / 5.0)) < 4 * found.error
-    draws = np.asarray(result.posterior["x"]).reshape(-1)
-    for values, exact in ((draws, 0.64), ((draws - 0.64) ** 2, 0.36 + 0.64 / 5.0)):
-        batches = np.array([part.mean() for part in np.array_split(values, 30)])
-        assert abs(batches.mean() - exact) < 4.3 * batches.std(ddof=1) / math.sqrt(30)
+    check_run(explorer)
 
 
 def test_bad_use():

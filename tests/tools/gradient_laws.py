@@ -289,3 +289,18 @@ def p_values(law, explorer, beta, kernel=None, change=None, draws=DRAWS, seed=1)
     found = [stats.kstest(column, "uniform").pvalue for column in uniforms.T]
     fresh = np.array([law.target.log_densities(x)[1] for x in law.draw(beta, draws // 4, rng)])
     return [*found, stats.ks_2samp(logs[:, 1], fresh).pvalue]
+
+
+def check_run(explorer):
+    """Check a whole run on the joint law: log evidence and two moments are within 4 standard errors.
+
+    Those of the moments are of 40 batches. Each of the three raises a false alarm with probability 6e-5, two-sided.
+    """
+    result = sterna.sample(joint().target, explorer=explorer, n_chains=4, n_rounds=9, n_scans=20_000, progress=False)
+    found = result.log_evidence
+    # y is N(0, 1) before and has precision 5 after; x is 0.8 y and noise
+    assert abs(found.value - (-0.5 * math.log(5.0) - 0.5 * 4.0 / 5.0)) < 4 * found.error
+    draws = np.asarray(result.posterior["x"]).reshape(-1)
+    for values, exact in ((draws, 0.64), ((draws - 0.64) ** 2, 0.36 + 0.64 / 5.0)):
+        batches = np.array([part.mean() for part in np.array_split(values, 40)])
+        assert stats.ttest_1samp(batches, exact).pvalue > 6e-5

@@ -65,7 +65,7 @@ def walk(
     start, point = point_at(line, memory, 0), point_at(line, memory, 1)
     density = begin(program, line, start, x, logs, beta)
     for _ in range(int(parameters[TRAJECTORIES])):
-        fill_normals(start.velocity, line.count, stream)
+        fill_normals(start.velocity, line.size, stream)
         before = density - kinetic_energy(line, start)
         # drawn whatever the state
         steps = int(parameters[FEWEST] + uniform(stream) * (parameters[MOST] - parameters[FEWEST] + 1.0))
@@ -128,7 +128,7 @@ class HMC:
         The number of steps is drawn from within this share of `steps`, evenly; 0 fixes it, which can lock the
         trajectories to a period of the target.
     metric
-        "diagonal" or "dense": whether correlations are learned too. Dense costs the square of the number of coordinates.
+        "diagonal" or "dense": whether correlations are learned too, at the cost of the squared number of coordinates.
     trajectories
         How many trajectories a scan has.
 
@@ -184,7 +184,7 @@ class MALA:
     Parameters
     ----------
     metric
-        "diagonal" or "dense": whether correlations are learned too. Dense costs the square of the number of coordinates.
+        "diagonal" or "dense": whether correlations are learned too, at the cost of the squared number of coordinates.
     trajectories
         How many steps a scan has; by default 3 d^0.35 of d coordinates.
 
@@ -223,7 +223,7 @@ def bind_walk(
     order: float,
     with_steps: Any,
 ) -> Bound:
-    """Bind trajectories whose log acceptance ratio has a deviation that grows like the step size to the power `order`."""
+    """Bind trajectories whose log acceptance ratio deviates from 0 like the step size to the power `order`."""
     block = block_of(what, target, coordinates)
     count, dense = len(block), metric == "dense"
     way, data = tables(target, block, dense)

@@ -1,7 +1,7 @@
 """What explorers that follow the gradient share: points on the unconstrained line, leapfrog steps, and energies.
 
-A block of real coordinates is seen as a position u on the line (`engine/unconstrained.py`). With a metric S, a factor of
-the covariance of u, velocities are standard normal, and a step moves them by S' times the gradient and u by S times them.
+A block of real coordinates is seen as a position u on the line (`engine/unconstrained.py`). The metric is a factor S of
+the covariance of u: velocities are standard normal, and a step moves them by S' times the gradient, u by S times them.
 """
 
 import math
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# How a step is taken. Plain, which is compiled on its own: a diagonal metric for all coordinates of a target whose reference
-# is independent normal. The line is then the state itself, and loops have neither bounds nor cases; their arrays lie at
-# borders of cache lines and are filled up with zeros to whole ones, which makes a step half as dear.
+# How a step is taken. Plain, which is compiled on its own: a diagonal metric for all coordinates of a target whose
+# reference is independent normal. The line is then the state itself, and loops have neither bounds nor cases; their
+# arrays begin at borders of cache lines and end with zeros that fill whole ones, which makes a step a third cheaper.
 PLAIN, DIAGONAL, DENSE = 0, 1, 2
 
 # Places in a chain's row of parameters: trajectories in a scan, step size, least and greatest number of leapfrog steps,
@@ -90,7 +90,7 @@ class Point(NamedTuple):
 class Line(NamedTuple):
     """The block on the line, its metric, and memory for gradients of full length."""
 
-    count: int
+    size: int
     length: int
     """The number of coordinates, on a plain line with the zeros behind them."""
     way: int
@@ -136,7 +136,7 @@ def open_line(program: Program, parameters: Numbers, statistics: Numbers, data: 
 @inlined
 def point_at(line: Line, memory: Any, number: int) -> Any:
     """Return one of the points in the working memory."""
-    size = whole_lines(line.count)
+    size = whole_lines(line.size)
     first = 4 * size * number
     return Point(
         moved_on(memory, first),
@@ -160,7 +160,7 @@ def write_line_gradient(program: Any, line: Line, point: Point, x: Numbers, logs
         write_gradient(program.likelihood_gradient, point.position, point.gradient, program.dimension, program.data)
         return
     annealed_gradient(program, x, beta, logs, line.whole, line.spare)
-    for k in range(line.count):
+    for k in range(line.size):
         i = line.coordinates[k]
         point.gradient[k] = line_slope(line.whole[i], point.position[k], program.lower[i], program.upper[i])
 
@@ -173,11 +173,11 @@ def kick(line: Line, point: Point, beta: float, time: float) -> None:
             slope = (line.means[k] - point.position[k]) * line.precisions[k] + beta * point.gradient[k]
             point.velocity[k] += time * line.scale[k] * slope
     elif line.way == DIAGONAL:
-        for k in range(line.count):
+        for k in range(line.size):
             point.velocity[k] += time * line.scale[k] * point.gradient[k]
     else:
         place = 0
-        for i in range(line.count):
+        for i in range(line.size):
             push = time * point.gradient[i]
             for j in range(i + 1):
                 point.velocity[j] += push * line.factor[place + j]
@@ -188,7 +188,7 @@ def kick(line: Line, point: Point, beta: float, time: float) -> None:
 def drift(program: Program, line: Line, point: Point, x: Numbers, time: float) -> bool:
     """Move the position, and the state with it, for a time, unless it ceases to be finite."""
     outside, place = 0, 0
-    for k in range(line.count):
+    for k in range(line.size):
         if line.way == DENSE:
             move = 0.0
             for j in range(k + 1):
@@ -200,7 +200,7 @@ def drift(program: Program, line: Line, point: Point, x: Numbers, time: float) -
         outside += not abs(point.position[k]) <= HUGE
     if outside > 0:
         return False
-    for k in range(line.count):
+    for k in range(line.size):
         i = line.coordinates[k]
         x[i] = from_line(point.position[k], program.lower[i], program.upper[i])
     return True
@@ -242,7 +242,7 @@ def leap(
 def kinetic_energy(line: Line, point: Point) -> float:
     """Half the square of the velocity."""
     total = 0.0
-    for k in range(line.count):
+    for k in range(line.size):
         total += point.velocity[k] * point.velocity[k]
     return 0.5 * total
 
@@ -254,7 +254,7 @@ def log_density(program: Program, line: Line, point: Point, reference: float, li
     if beta > 0.0:
         total += beta * likelihood
     if line.way != PLAIN:
-        for k in range(line.count):
+        for k in range(line.size):
             i = line.coordinates[k]
             total += log_jacobian(point.position[k], program.lower[i], program.upper[i])
     return total
@@ -281,7 +281,7 @@ def log_joint(program: Any, line: Line, point: Point, x: Numbers, logs: Numbers,
 @inlined
 def begin(program: Any, line: Line, point: Point, x: Numbers, logs: Numbers, beta: float) -> float:
     """Set a point to the state, with its gradient, and return its log-density."""
-    for k in range(line.count):
+    for k in range(line.size):
         i = line.coordinates[k]
         point.values[k] = x[i]
         point.position[k] = x[i] if line.way == PLAIN else to_line(x[i], program.lower[i], program.upper[i])
@@ -303,14 +303,14 @@ def store(line: Line, point: Point, x: Numbers, place: Point) -> None:
     """Remember the moving point, and the state with it."""
     set_out(line, point, place)
     if line.way != PLAIN:
-        for k in range(line.count):
+        for k in range(line.size):
             place.values[k] = x[line.coordinates[k]]
 
 
 @inlined
 def put_back(line: Line, point: Point, x: Numbers) -> None:
     """Give the state the values of a point."""
-    for k in range(line.count):
+    for k in range(line.size):
         x[line.coordinates[k]] = point.position[k] if line.way == PLAIN else point.values[k]
 
 
@@ -318,8 +318,8 @@ def put_back(line: Line, point: Point, x: Numbers) -> None:
 def add_draw(line: Line, point: Point, statistics: Numbers) -> None:
     """Add a position to the sums from which the metric is learned."""
     statistics[DRAWS] += 1.0
-    place = SUMS + line.count
-    for k in range(line.count):
+    place = SUMS + line.size
+    for k in range(line.size):
         z = standardised(line, point, k)
         statistics[SUMS + k] += z
         if line.way == DENSE:
