@@ -287,7 +287,7 @@ def p_values(law, explorer, beta, kernel=None, change=None, draws=DRAWS, seed=1)
     assert not np.array_equal(after, states)
     uniforms = law.uniforms(beta, after)
     found = [stats.kstest(column, "uniform").pvalue for column in uniforms.T]
-    fresh = np.array([law.target.log_densities(x)[1] for x in law.draw(beta, draws // 4, rng)])
+    fresh = np.array([law.target.log_densities(x)[1] for x in law.draw(beta, draws // 5, rng)])
     return [*found, stats.ks_2samp(logs[:, 1], fresh).pvalue]
 
 

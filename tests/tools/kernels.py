@@ -5,7 +5,7 @@ import numpy as np
 from numba import types
 
 from sterna.engine.compilation import address_of, as_pointer, row
-from sterna.engine.program import EXPLORE, N_LOGS, view
+from sterna.engine.program import EVALUATIONS, EXPLORE, N_LOGS, refresh, view
 from sterna.engine.round import call_explore, draw_states
 from sterna.engine.streams import new_generator, scan_key, start_stream
 
@@ -14,6 +14,9 @@ from sterna.engine.streams import new_generator, scan_key, start_stream
 def _apply(block, address, states, logs, beta, parameters, statistics, data, times, seed, stream):
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
+    for k in range(states.shape[0]):
+        refresh(program, row(states, k), row(logs, k))
+    logs[:, EVALUATIONS] = 0.0
     for time in range(times):
         key = scan_key(seed, 0, 0, time)
         for k in range(states.shape[0]):
@@ -32,8 +35,6 @@ def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statisti
     """
     states = np.ascontiguousarray(states, dtype=float).copy()
     logs = np.zeros((len(states), N_LOGS))
-    for k, state in enumerate(states):
-        logs[k, :2] = target.log_densities(state)
     if statistics is None:
         statistics = np.zeros(n_statistics or 2 * target.dimension + 1)
     arrays = (np.arange(target.dimension),) if data is None else data
