@@ -129,16 +129,35 @@ def _likelihood_value(likelihood, x, dimension, data):  # type: ignore[no-untype
     return likelihood.instance_class.value
 
 
+def write_gradient(likelihood: Any, x: Numbers, gradient: Numbers, dimension: int, data: int) -> None:
+    """Write the likelihood's gradient, given by its address or, like its value, compiled in place.
+
+    The latter is the static method `gradient(constants, x, gradient, dimension, data)` of the named tuple's class.
+    """
+    raise NotImplementedError("exists in compiled code only")
+
+
+@overload(write_gradient, jit_options={"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True})
+def _write_gradient(likelihood, x, gradient, dimension, data):  # type: ignore[no-untyped-def]
+    if isinstance(likelihood, types.Integer):
+
+        def call(likelihood, x, gradient, dimension, data):  # type: ignore[no-untyped-def]
+            call_gradient(likelihood, (as_address(x), as_address(gradient), data))
+
+        return call
+    return likelihood.instance_class.gradient
+
+
 @inlined
-def with_likelihood(p: Program, likelihood: Any) -> Any:
-    """Return the program with its likelihood compiled in place."""
+def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
+    """Return the program with its likelihood, or that and its gradient, compiled in place."""
     return Program(
         p.dimension,
         likelihood,
         p.likelihood_change,
         p.log_reference,
         p.draw_reference,
-        p.likelihood_gradient,
+        gradient,
         p.reference_gradient,
         p.data,
         p.sort,
@@ -185,7 +204,7 @@ def annealed_gradient(
     Integer coordinates get 0. Where the likelihood's gradient is not finite, so is the sum: the caller rejects.
     """
     logs[GRADIENTS] += 1.0
-    call_gradient(program.likelihood_gradient, (as_address(x), as_address(gradient), program.data))
+    write_gradient(program.likelihood_gradient, x, gradient, program.dimension, program.data)
     if program.log_reference != 0:
         call_gradient(program.reference_gradient, (as_address(x), as_address(scratch), program.data))
     for i in range(program.dimension):

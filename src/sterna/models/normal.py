@@ -6,9 +6,10 @@ from numba import types
 
 from sterna.distributions import Normal
 from sterna.engine.callback import HEAD
-from sterna.engine.compilation import as_pointer, compiled
+from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import with_likelihood
 from sterna.errors import OptionError
+from sterna.explorers import hamiltonian
 from sterna.explorers import slice as slices
 from sterna.target import Target
 
@@ -30,12 +31,14 @@ def normal(dim: int = 5, precision: float = 5.0) -> Target:
     if dim < 1 or not precision > 0:
         raise OptionError(f"normal(dim={dim}, precision={precision}): dim must be at least 1 and precision positive.")
     small = dim <= 100
+    kernels = {hamiltonian.explore_plain: explore_trajectories}
     return Target(
         log_likelihood,
         {"x": Normal(0.0, 1.0, shape=dim)},
         {"half": 0.5 * (precision - 1.0)},
         local_change=None if small else local_change,
-        kernels={slices.explore: explore} if small else {},
+        gradient=gradient,
+        kernels=kernels | {slices.explore: explore} if small else kernels,
         name="normal",
     )
 
@@ -53,6 +56,11 @@ def local_change(x, i, new, half):  # type: ignore[no-untyped-def]
     return -half * (new * new - x[i] * x[i])
 
 
+def gradient(x, half):  # type: ignore[no-untyped-def]
+    """Return the gradient of -V."""
+    return -2.0 * half * x
+
+
 class Squares(NamedTuple):
     """The same likelihood in place of a call: so cheap that the call would cost as much again."""
 
@@ -66,11 +74,32 @@ class Squares(NamedTuple):
             total += x[i] * x[i]
         return -likelihood.half * total
 
+    @staticmethod
+    def gradient(likelihood, x, gradient, dimension, data):  # type: ignore[no-untyped-def]
+        """Write the gradient of -V."""
+        for i in range(dimension):
+            gradient[i] = -2.0 * likelihood.half * x[i]
+
+
+@inlined
+def squares(program: Any) -> Any:
+    """Return the likelihood in place; its constant is the first entry of the target's data."""
+    return Squares(as_pointer(as_pointer(program.data, types.int64)[HEAD], types.float64)[0])
+
 
 @compiled
 def explore(
     program: Any, x: Any, logs: Any, beta: float, parameters: Any, statistics: Any, data: Any, stream: Any
 ) -> None:
-    """Slice sampling with the likelihood in place; its constant is the first entry of the target's data."""
-    half = as_pointer(as_pointer(program.data, types.int64)[HEAD], types.float64)[0]
-    slices.sweep(with_likelihood(program, Squares(half)), x, logs, beta, parameters, statistics, data, stream)
+    """Slice sampling with the likelihood in place."""
+    own = with_likelihood(program, squares(program), program.likelihood_gradient)
+    slices.sweep(own, x, logs, beta, parameters, statistics, data, stream)
+
+
+@compiled
+def explore_trajectories(
+    program: Any, x: Any, logs: Any, beta: float, parameters: Any, statistics: Any, data: Any, stream: Any
+) -> None:
+    """Hamiltonian Monte Carlo with likelihood and gradient in place."""
+    own = with_likelihood(program, squares(program), squares(program))
+    hamiltonian.walk(own, x, logs, beta, parameters, statistics, data, stream, True)
