@@ -1,0 +1,301 @@
+"""Differential evolution: steps along differences of draws that the last round has recorded.
+
+After ter Braak (2006) and, for the archive and the snooker move, ter Braak and Vrugt (2008). One evaluation a proposal.
+The archive of a chain is frozen during a round, so that detailed balance holds given the archive.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import as_pointer, compiled, inlined
+from sterna.engine.program import Program
+from sterna.engine.streams import Stream, fill_normals, uniform
+from sterna.errors import OptionError
+from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
+from sterna.explorers.composition import moved_on
+from sterna.explorers.line_moves import (
+    best_scale,
+    change_of_scale,
+    check_moves,
+    check_real,
+    on_line,
+    read_line,
+    spread_of,
+    step,
+)
+
+if TYPE_CHECKING:
+    from sterna.target import Target
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, shares of snooker moves
+# and of jumps, scale of a step, points in the archive; then the noise of each coordinate, and the points.
+MOVES, COUNT, ROOM, SNOOKER, JUMP, SCALE, POINTS, NOISE = 0, 1, 2, 3, 4, 5, 6, 7
+
+# Places in a chain's row of statistics: scans, every how many of them one is kept, points kept, proposals of plain steps
+# and their acceptance; then the points.
+SCANS, EVERY, KEPT, PROPOSED, ACCEPTED, RECORD = 0, 1, 2, 3, 4, 5
+
+# The continuous noise that makes every place reachable, in shares of the spread.
+NOISE_SHARE = 0.01
+# The largest archive by default, in numbers a chain.
+MOST_NUMBERS = 200_000
+
+
+@inlined
+def other_than(first: int, points: int, stream: Stream) -> int:
+    """Draw a point of the archive other than the first."""
+    second = int(uniform(stream) * (points - 1))
+    return second + 1 if second >= first else second
+
+
+@inlined
+def along_difference(
+    count: int, size: float, noise: Numbers, archive: Numbers, points: int, here: Numbers, there: Numbers,
+    normals: Numbers, stream: Stream,
+) -> None:  # fmt: skip
+    """Propose here plus the difference of two points, times a size, and noise: either order of the two is as likely."""
+    first = int(uniform(stream) * points)
+    second = other_than(first, points, stream)
+    fill_normals(normals, count, stream)
+    for k in range(count):
+        difference = archive[first * count + k] - archive[second * count + k]
+        there[k] = here[k] + size * difference + noise[k] * normals[k]
+
+
+@inlined
+def through_point(
+    count: int, size: float, archive: Numbers, points: int, here: Numbers, there: Numbers, stream: Stream
+) -> float:
+    """Propose a place on the line through here and a point of the archive; return the logarithm of its factor.
+
+    The step is the difference of two points, seen along the line, so that either direction is as likely. In polar
+    coordinates about the point the density is that of the distance alone, with the factor distance^(count - 1).
+    """
+    pole = int(uniform(stream) * points)
+    first = int(uniform(stream) * points)
+    second = other_than(first, points, stream)
+    square = along = 0.0
+    for k in range(count):
+        away = here[k] - archive[pole * count + k]
+        square += away * away
+        along += away * (archive[first * count + k] - archive[second * count + k])
+    if not 0.0 < square < math.inf:
+        return -math.inf
+    # the distance from the pole becomes this many times as large; negative on its other side
+    stretch = 1.0 + size * along / square
+    for k in range(count):
+        pole_k = archive[pole * count + k]
+        there[k] = pole_k + stretch * (here[k] - pole_k)
+    if stretch == 0.0:
+        return -math.inf
+    return (count - 1) * math.log(abs(stretch))
+
+
+@inlined
+def record_state(count: int, room: int, line: Numbers, statistics: Numbers) -> None:
+    """Keep every so many-th state; when the room is full, forget every second one and keep half as often from then on.
+
+    So the record is even over the round, however long it is, and depends on the number of calls alone.
+    """
+    every = int(max(statistics[EVERY], 1.0))
+    kept = int(statistics[KEPT])
+    points = moved_on(statistics, RECORD)
+    if int(statistics[SCANS]) % every == 0:
+        if kept == room:
+            kept = (room + 1) // 2
+            for place in range(1, kept):
+                for k in range(count):
+                    points[place * count + k] = points[2 * place * count + k]
+            every *= 2
+        if int(statistics[SCANS]) % every == 0:
+            for k in range(count):
+                points[kept * count + k] = line[k]
+            kept += 1
+    statistics[EVERY], statistics[KEPT] = float(every), float(kept)
+    statistics[SCANS] += 1.0
+
+
+@compiled
+def explore(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Propose a number of moves, and record where they end."""
+    coordinates = as_pointer(data[0], types.int64)
+    count, room, points = int(parameters[COUNT]), int(parameters[ROOM]), int(parameters[POINTS])
+    noise, archive = moved_on(parameters, NOISE), moved_on(parameters, NOISE + count)
+    here = moved_on(statistics, RECORD + room * count)
+    there, kept, normals = moved_on(here, count), moved_on(here, 2 * count), moved_on(here, 3 * count)
+    read_line(program, x, coordinates, count, here)
+    for _ in range(int(parameters[MOVES])):
+        kind = uniform(stream)
+        log_factor, plain = 0.0, False
+        if kind < parameters[SNOOKER]:
+            log_factor = through_point(count, 1.2 + uniform(stream), archive, points, here, there, stream)
+        elif kind < parameters[SNOOKER] + parameters[JUMP]:
+            along_difference(count, 1.0, noise, archive, points, here, there, normals, stream)
+        else:
+            size, plain = parameters[SCALE] * (0.5 + uniform(stream)), True
+            along_difference(count, size, noise, archive, points, here, there, normals, stream)
+        if log_factor == -math.inf:
+            continue
+        probability = step(program, x, logs, beta, coordinates, count, here, there, kept, log_factor, stream)
+        if plain:
+            statistics[PROPOSED] += 1.0
+            statistics[ACCEPTED] += probability
+    record_state(count, room, here, statistics)
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """Differential evolution: one evaluation a proposal, with steps that follow the shape of what was seen before.
+
+    A plain step is the difference of two draws of the same chain in the last round, made smaller so that it is accepted
+    often enough; now and then it is taken as it is, which jumps between modes. A snooker move goes along the
+    line through a third draw. For real variables alone, on the whole line where they are bounded.
+
+    Parameters
+    ----------
+    moves
+        How many proposals each scan makes; by default as many as there are coordinates.
+    archive
+        How many draws each chain keeps; by default ten a coordinate, and at least 100.
+    snooker, jump
+        Shares of snooker moves, and of differences that are taken as they are.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> from sterna.explorers.evolution import Evolution
+    >>> result = sterna.sample(
+    ...     sterna.models.normal(3), explorer=Evolution(moves=5), n_chains=5, n_rounds=6, progress=False
+    ... )
+    >>> result.explorer
+    'evolution'
+    """
+
+    moves: int | None = None
+    archive: int | None = None
+    snooker: float = 0.1
+    jump: float = 0.1
+    name = "evolution"
+
+    def __post_init__(self) -> None:
+        check_moves("Evolution", self.moves)
+        shares = f"Evolution(snooker={self.snooker!r}, jump={self.jump!r})"
+        if not (self.snooker >= 0 and self.jump >= 0 and self.snooker + self.jump <= 1):
+            raise OptionError(f"{shares}: these are shares of all proposals, none negative and together at most 1.")
+        if self.archive is not None and (not isinstance(self.archive, (int, np.integer)) or self.archive < 10):
+            raise OptionError(f"Evolution(archive={self.archive!r}): give the number of draws to keep, at least 10.")
+
+    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+        """Make ready for a target: an archive for each chain, of its own draws in the last round."""
+        block = all_coordinates(target, coordinates)
+        check_real("Evolution", target, block)
+        count = len(block)
+        room = self.archive or max(100, min(10 * count, MOST_NUMBERS // count))
+        moves = count if self.moves is None else self.moves
+        head = np.array([moves, count, room, self.snooker, self.jump, best_scale(2 * count)])
+        return Bound(
+            kernel=explore,
+            data=(block,),
+            start=partial(first_archive, target.program, block, room, head),
+            n_statistics=RECORD + room * count,
+            n_scratch=4 * count,
+            tune=tune,
+            carry=carry_nearest,
+            merge=partial(merge, count),
+        )
+
+
+def first_archive(program: Program, block: Integers, room: int, head: Numbers, draw: Draw) -> Numbers:
+    """Return the first round's parameters: the archive holds draws from the reference."""
+    row = np.concatenate([head, np.zeros(1 + len(block) + room * len(block))])
+    store_archive(row, on_line(program, block, draw(room)))
+    return row
+
+
+def store_archive(row: Numbers, points: Numbers) -> None:
+    """Write an archive into a chain's row of parameters, with the noise that belongs to its spread."""
+    count = points.shape[1]
+    row[POINTS] = len(points)
+    row[NOISE : NOISE + count] = NOISE_SHARE * row[SCALE] * spread_of(points)[1]
+    row[NOISE + count : NOISE + count + points.size] = points.ravel()
+
+
+def thinned(points: Numbers, room: int) -> Numbers:
+    """Return as many points as there is room for, evenly taken."""
+    if len(points) <= room:
+        return points
+    return np.asarray(points[(np.arange(room) * len(points)) // room])
+
+
+def recorded(row: Numbers, count: int) -> Numbers:
+    """Return the points in a chain's row of statistics."""
+    kept = int(row[KEPT])
+    return np.asarray(row[RECORD : RECORD + kept * count].reshape(kept, count))
+
+
+def merge(count: int, statistics: Sequence[Numbers]) -> Numbers:
+    """Merge the copies' statistics: counts add up, and of all their points as many are taken as there is room for."""
+    merged = np.asarray(np.sum(statistics, axis=0))
+    room = (merged.shape[1] - RECORD) // count
+    for chain, row in enumerate(merged):
+        points = thinned(np.concatenate([recorded(one[chain], count) for one in statistics]), room)
+        row[KEPT] = len(points)
+        row[RECORD : RECORD + points.size] = points.ravel()
+    return merged
+
+
+def tune(parameters: Numbers, statistics: Numbers) -> Numbers:
+    """Return new archives and scales by chain.
+
+    The scale is the one that acceptance asks for, for steps of the size that was tried: where the archive has become
+    wider or narrower, the scale makes good for it.
+    """
+    tuned = parameters.copy()
+    count, room = int(parameters[0, COUNT]), int(parameters[0, ROOM])
+    best = best_scale(2 * count)
+    seen = [recorded(row, count) for row in statistics]
+    for chain, (row, sums) in enumerate(zip(tuned, statistics, strict=True)):
+        if len(seen[chain]) == 0:
+            continue
+        old = row[NOISE + count : NOISE + count + int(row[POINTS]) * count].reshape(-1, count)
+        points = new_archive(seen, chain, old, room)
+        grown = float(np.exp(np.mean(np.log(spread_of(points)[1] / spread_of(old)[1]))))
+        change = float(change_of_scale(count, sums[PROPOSED], sums[ACCEPTED]))
+        row[SCALE] = np.clip(row[SCALE] * change / grown, 0.01 * best, 2.0 * best)
+        store_archive(row, points)
+    return tuned
+
+
+def new_archive(seen: list[Numbers], chain: int, old: Numbers, room: int) -> Numbers:
+    """Return a chain's archive: its own draws, and where they are too few to span the space, those of chains beside it.
+
+    Where all chains together have too few, as after the first rounds, the old archive makes up for the rest.
+    """
+    points = seen[chain]
+    least = min(room, 2 * points.shape[1] + 10)
+    for distance in range(1, len(seen)):
+        for other in (chain - distance, chain + distance):
+            if len(points) < least and 0 <= other < len(seen):
+                points = np.concatenate([points, thinned(seen[other], least - len(points))])
+    if len(points) < least:
+        points = np.concatenate([points, thinned(old, least - len(points))])
+    return points
