@@ -5,7 +5,7 @@ import numpy as np
 from numba import types
 
 from sterna.engine.compilation import address_of, as_pointer, row
-from sterna.engine.program import EXPLORE, N_LOGS, view
+from sterna.engine.program import EXPLORE, N_LOGS, refresh, view
 from sterna.engine.round import call_explore, draw_states
 from sterna.engine.streams import new_generator, scan_key, start_stream
 
@@ -14,6 +14,8 @@ from sterna.engine.streams import new_generator, scan_key, start_stream
 def _apply(block, address, states, logs, beta, parameters, statistics, data, times, seed, stream):
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
+    for k in range(states.shape[0]):
+        refresh(program, row(states, k), row(logs, k))
     for time in range(times):
         key = scan_key(seed, 0, 0, time)
         for k in range(states.shape[0]):
@@ -29,8 +31,6 @@ def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statisti
     """Return the states after `times` applications of the kernel, and their log-densities as it reports them."""
     states = np.ascontiguousarray(states, dtype=float).copy()
     logs = np.zeros((len(states), N_LOGS))
-    for k, state in enumerate(states):
-        logs[k, :2] = target.log_densities(state)
     statistics = np.zeros(n_statistics or 2 * target.dimension + 1)
     addresses = np.array([array.ctypes.data for array in data] or [0], dtype=np.int64)
     stream, _generator = new_generator()
@@ -55,8 +55,6 @@ def apply_bound(target, bound, states, beta, parameters=None, kernel=None, times
     parameters = bound.start(draw_from(target)) if parameters is None else parameters
     states = np.ascontiguousarray(states, dtype=float).copy()
     logs = np.zeros((len(states), N_LOGS))
-    for k, state in enumerate(states):
-        logs[k, :2] = target.log_densities(state)
     statistics = np.zeros(bound.n_row)
     addresses = np.array([array.ctypes.data for array in bound.data], dtype=np.int64)
     stream, _generator = new_generator()

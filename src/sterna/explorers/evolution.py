@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import Program
-from sterna.engine.streams import Stream, fill_normals, uniform
+from sterna.engine.streams import Stream, fill_normals, standard_normal, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
 from sterna.explorers.composition import moved_on
@@ -37,18 +37,22 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, shares of snooker moves
-# and of jumps, scale of a step, points in the archive; then the noise of each coordinate, and the points.
-MOVES, COUNT, ROOM, SNOOKER, JUMP, SCALE, POINTS, NOISE = 0, 1, 2, 3, 4, 5, 6, 7
+# Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, shares of snooker moves,
+# of jumps and of radial moves, scale of a step and of a radial move, numbers of centres and of points in the archive;
+# then the unit of each coordinate, the centres, and the points.
+MOVES, COUNT, ROOM, SNOOKER, JUMP, RADIAL, SCALE, STRETCH, CENTRES, POINTS, UNITS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
-# Places in a chain's row of statistics: scans, every how many of them one is kept, points kept, proposals of plain steps
-# and their acceptance; then the points.
-SCANS, EVERY, KEPT, PROPOSED, ACCEPTED, RECORD = 0, 1, 2, 3, 4, 5
+# Places in a chain's row of statistics: scans, every how many of them one is kept, points kept, plain steps proposed
+# and their acceptance, the same of radial moves; then the points.
+SCANS, EVERY, KEPT, PROPOSED, ACCEPTED, STRETCHED, STRETCHED_WELL, RECORD = 0, 1, 2, 3, 4, 5, 6, 7
 
 # The continuous noise that makes every place reachable, in shares of the spread.
 NOISE_SHARE = 0.01
 # The largest archive by default, in numbers a chain.
 MOST_NUMBERS = 200_000
+# The most centres of a chain, and the share of variance that may be left where a cloud of points is split in two: a
+# normal law cut in half leaves 0.36 of it, two modes seven standard deviations apart less than 0.1.
+MOST_CENTRES, MOST_LEFT = 8, 0.15
 
 
 @inlined
@@ -60,7 +64,7 @@ def other_than(first: int, points: int, stream: Stream) -> int:
 
 @inlined
 def along_difference(
-    count: int, size: float, noise: Numbers, archive: Numbers, points: int, here: Numbers, there: Numbers,
+    count: int, size: float, noise: float, units: Numbers, archive: Numbers, points: int, here: Numbers, there: Numbers,
     normals: Numbers, stream: Stream,
 ) -> None:  # fmt: skip
     """Propose here plus the difference of two points, times a size, and noise: either order of the two is as likely."""
@@ -69,7 +73,7 @@ def along_difference(
     fill_normals(normals, count, stream)
     for k in range(count):
         difference = archive[first * count + k] - archive[second * count + k]
-        there[k] = here[k] + size * difference + noise[k] * normals[k]
+        there[k] = here[k] + size * difference + noise * units[k] * normals[k]
 
 
 @inlined
@@ -99,6 +103,38 @@ def through_point(
     if stretch == 0.0:
         return -math.inf
     return (count - 1) * math.log(abs(stretch))
+
+
+@inlined
+def nearest(count: int, line: Numbers, centres: Numbers, n_centres: int, units: Numbers) -> int:
+    """Find the centre nearest to a place."""
+    best, least = 0, math.inf
+    for c in range(n_centres):
+        distance = 0.0
+        for k in range(count):
+            difference = (line[k] - centres[c * count + k]) / units[k]
+            distance += difference * difference
+        if distance < least:
+            best, least = c, distance
+    return best
+
+
+@inlined
+def from_centre(
+    count: int, stretch: float, centres: Numbers, n_centres: int, units: Numbers, here: Numbers, there: Numbers
+) -> float:
+    """Propose a place on the ray from the nearest centre, exp(stretch) times as far; return its factor's logarithm.
+
+    The way back starts from the same centre only if that is the nearest one there too; else there is no such move.
+    Energies change most along these rays, and energies are what swaps depend on.
+    """
+    centre = nearest(count, here, centres, n_centres, units)
+    for k in range(count):
+        middle = centres[centre * count + k]
+        there[k] = middle + math.exp(stretch) * (here[k] - middle)
+    if n_centres > 1 and nearest(count, there, centres, n_centres, units) != centre:
+        return -math.inf
+    return count * stretch
 
 
 @inlined
@@ -139,26 +175,33 @@ def explore(
     """Propose a number of moves, and record where they end."""
     coordinates = as_pointer(data[0], types.int64)
     count, room, points = int(parameters[COUNT]), int(parameters[ROOM]), int(parameters[POINTS])
-    noise, archive = moved_on(parameters, NOISE), moved_on(parameters, NOISE + count)
+    units, centres = moved_on(parameters, UNITS), moved_on(parameters, UNITS + count)
+    archive, n_centres = moved_on(centres, MOST_CENTRES * count), int(parameters[CENTRES])
     here = moved_on(statistics, RECORD + room * count)
     there, kept, normals = moved_on(here, count), moved_on(here, 2 * count), moved_on(here, 3 * count)
+    scale, jump = parameters[SCALE], parameters[SNOOKER] + parameters[JUMP]
+    radial = jump + parameters[RADIAL]
+    noise = NOISE_SHARE * scale
     read_line(program, x, coordinates, count, here)
     for _ in range(int(parameters[MOVES])):
         kind = uniform(stream)
-        log_factor, plain = 0.0, False
+        log_factor, place = 0.0, -1
         if kind < parameters[SNOOKER]:
             log_factor = through_point(count, 1.2 + uniform(stream), archive, points, here, there, stream)
-        elif kind < parameters[SNOOKER] + parameters[JUMP]:
-            along_difference(count, 1.0, noise, archive, points, here, there, normals, stream)
+        elif kind < jump:
+            along_difference(count, 1.0, noise, units, archive, points, here, there, normals, stream)
+        elif kind < radial:
+            stretch, place = parameters[STRETCH] * standard_normal(stream), STRETCHED
+            log_factor = from_centre(count, stretch, centres, n_centres, units, here, there)
         else:
-            size, plain = parameters[SCALE] * (0.5 + uniform(stream)), True
-            along_difference(count, size, noise, archive, points, here, there, normals, stream)
-        if log_factor == -math.inf:
-            continue
-        probability = step(program, x, logs, beta, coordinates, count, here, there, kept, log_factor, stream)
-        if plain:
-            statistics[PROPOSED] += 1.0
-            statistics[ACCEPTED] += probability
+            size, place = scale * (0.5 + uniform(stream)), PROPOSED
+            along_difference(count, size, noise, units, archive, points, here, there, normals, stream)
+        probability = 0.0
+        if log_factor > -math.inf:
+            probability = step(program, x, logs, beta, coordinates, count, here, there, kept, log_factor, stream)
+        if place >= 0:
+            statistics[place] += 1.0
+            statistics[place + 1] += probability
     record_state(count, room, here, statistics)
 
 
@@ -167,8 +210,10 @@ class Evolution:
     """Differential evolution: one evaluation a proposal, with steps that follow the shape of what was seen before.
 
     A plain step is the difference of two draws of the same chain in the last round, made smaller so that it is accepted
-    often enough; now and then it is taken as it is, which jumps between modes. A snooker move goes along the
-    line through a third draw. For real variables alone, on the whole line where they are bounded.
+    often enough; now and then it is taken as it is, which jumps between modes. A snooker move goes along the line
+    through a third draw. A radial move goes away from the centre of the draws or towards it, from the nearest where
+    they are clouds far apart: it changes the energy most, on which swaps depend. For real variables alone, on the whole
+    line where they are bounded.
 
     Parameters
     ----------
@@ -176,8 +221,8 @@ class Evolution:
         How many proposals each scan makes; by default as many as there are coordinates.
     archive
         How many draws each chain keeps; by default ten a coordinate, and at least 100.
-    snooker, jump
-        Shares of snooker moves, and of differences that are taken as they are.
+    snooker, jump, radial
+        Shares of snooker moves, of differences that are taken as they are, and of radial moves.
 
     Examples
     --------
@@ -194,13 +239,15 @@ class Evolution:
     archive: int | None = None
     snooker: float = 0.1
     jump: float = 0.1
+    radial: float = 0.3
     name = "evolution"
 
     def __post_init__(self) -> None:
         check_moves("Evolution", self.moves)
-        shares = f"Evolution(snooker={self.snooker!r}, jump={self.jump!r})"
-        if not (self.snooker >= 0 and self.jump >= 0 and self.snooker + self.jump <= 1):
-            raise OptionError(f"{shares}: these are shares of all proposals, none negative and together at most 1.")
+        shares = (self.snooker, self.jump, self.radial)
+        if not (min(shares) >= 0 and sum(shares) <= 1):
+            given = f"Evolution(snooker={self.snooker!r}, jump={self.jump!r}, radial={self.radial!r})"
+            raise OptionError(f"{given}: these are shares of all proposals, none negative and together at most 1.")
         if self.archive is not None and (not isinstance(self.archive, (int, np.integer)) or self.archive < 10):
             raise OptionError(f"Evolution(archive={self.archive!r}): give the number of draws to keep, at least 10.")
 
@@ -211,7 +258,8 @@ class Evolution:
         count = len(block)
         room = self.archive or max(100, min(10 * count, MOST_NUMBERS // count))
         moves = count if self.moves is None else self.moves
-        head = np.array([moves, count, room, self.snooker, self.jump, best_scale(2 * count)])
+        scales = best_scale(2 * count), best_stretch(count)
+        head = np.array([moves, count, room, self.snooker, self.jump, self.radial, *scales])
         return Bound(
             kernel=explore,
             data=(block,),
@@ -226,17 +274,53 @@ class Evolution:
 
 def first_archive(program: Program, block: Integers, room: int, head: Numbers, draw: Draw) -> Numbers:
     """Return the first round's parameters: the archive holds draws from the reference."""
-    row = np.concatenate([head, np.zeros(1 + len(block) + room * len(block))])
+    row = np.concatenate([head, np.zeros(2 + (1 + MOST_CENTRES + room) * len(block))])
     store_archive(row, on_line(program, block, draw(room)))
     return row
 
 
+def best_stretch(count: int) -> float:
+    """Scale of radial moves that is best for a normal law, the logarithm of whose radius has variance 1 / (2 count)."""
+    return best_scale(2 * count)
+
+
 def store_archive(row: Numbers, points: Numbers) -> None:
-    """Write an archive into a chain's row of parameters, with the noise that belongs to its spread."""
+    """Write an archive into a chain's row of parameters, with its unit and centres."""
     count = points.shape[1]
-    row[POINTS] = len(points)
-    row[NOISE : NOISE + count] = NOISE_SHARE * row[SCALE] * spread_of(points)[1]
-    row[NOISE + count : NOISE + count + points.size] = points.ravel()
+    units = spread_of(points)[1]
+    centres = centres_of(points / units)[:MOST_CENTRES] * units
+    row[CENTRES], row[POINTS] = len(centres), len(points)
+    row[UNITS : UNITS + count] = units
+    for place, numbers in ((UNITS + count, centres), (UNITS + (1 + MOST_CENTRES) * count, points)):
+        row[place : place + numbers.size] = numbers.ravel()
+
+
+def archive_of(row: Numbers) -> Numbers:
+    """Read the archive from a chain's row of parameters."""
+    count, points = int(row[COUNT]), int(row[POINTS])
+    begin = UNITS + (1 + MOST_CENTRES) * count
+    return np.asarray(row[begin : begin + points * count].reshape(points, count))
+
+
+def centres_of(points: Numbers) -> Numbers:
+    """Return the means of the clouds that points fall into, by splitting clouds as long as they are clearly two."""
+    middle = points.mean(axis=0)
+    if len(points) < 10:
+        return middle[None]
+    axis = np.linalg.svd(points - middle, full_matrices=False)[2][0]
+    right = (points - middle) @ axis > 0
+    for _ in range(10):
+        if not 2 <= right.sum() <= len(points) - 2:
+            return middle[None]
+        ends = points[~right].mean(axis=0), points[right].mean(axis=0)
+        right = ((points - ends[0]) ** 2).sum(axis=1) > ((points - ends[1]) ** 2).sum(axis=1)
+    along = points @ (ends[1] - ends[0])
+    if not 2 <= right.sum() <= len(points) - 2:
+        return middle[None]
+    left_over = right.mean() * along[right].var() + (~right).mean() * along[~right].var()
+    if left_over > MOST_LEFT * along.var():
+        return middle[None]
+    return np.concatenate([centres_of(points[right]), centres_of(points[~right])])
 
 
 def thinned(points: Numbers, room: int) -> Numbers:
@@ -276,11 +360,13 @@ def tune(parameters: Numbers, statistics: Numbers) -> Numbers:
     for chain, (row, sums) in enumerate(zip(tuned, statistics, strict=True)):
         if len(seen[chain]) == 0:
             continue
-        old = row[NOISE + count : NOISE + count + int(row[POINTS]) * count].reshape(-1, count)
+        old = archive_of(row).copy()
         points = new_archive(seen, chain, old, room)
         grown = float(np.exp(np.mean(np.log(spread_of(points)[1] / spread_of(old)[1]))))
         change = float(change_of_scale(count, sums[PROPOSED], sums[ACCEPTED]))
         row[SCALE] = np.clip(row[SCALE] * change / grown, 0.01 * best, 2.0 * best)
+        stretched = float(change_of_scale(1, sums[STRETCHED], sums[STRETCHED_WELL]))
+        row[STRETCH] = np.clip(row[STRETCH] * stretched, 0.01 * best_stretch(count), 10.0 * best_stretch(count))
         store_archive(row, points)
     return tuned
 

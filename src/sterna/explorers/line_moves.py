@@ -1,8 +1,8 @@
 """Metropolis steps of several real coordinates at once, on the whole line: what joint random walks share.
 
 Bounded coordinates move as unbounded ones (`sterna.engine.unconstrained`), whose density has a Jacobian. So no
-proposal falls out of the support, a density that is infinite at a bound (a Beta of small shape) holds no state fast, and
-half lines are walked in steps of their own size at every scale.
+proposal falls out of the support, a density that is infinite at a bound (a Beta of small shape) holds no state fast,
+and half lines are walked in steps of their own size at every scale.
 """
 
 import math

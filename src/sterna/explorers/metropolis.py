@@ -47,8 +47,8 @@ Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: proposals in a scan, numbers of real and of other coordinates, whether the
-# covariance is full, the scale of the walk; then the centre of the real coordinates, how far from it a moment counts, the
-# Cholesky factor of their covariance by rows (or its diagonal), and the largest steps of the others.
+# covariance is full, the scale of the walk; then the centre of the real coordinates, how far from it a moment counts,
+# the Cholesky factor of their covariance by rows (or its diagonal), and the largest steps of the others.
 MOVES, REALS, OTHERS, FULL, SCALE, CENTRE = 0, 1, 2, 3, 4, 5
 
 # Places in a chain's row of statistics: scans, proposals and acceptance of the real coordinates; then their sums and
@@ -104,9 +104,7 @@ def neighbour(here: float, lower: float, upper: float, reach: int, stream: Strea
 
 
 @compiled
-def step_of_one(
-    program: Program, x: Numbers, logs: Numbers, beta: float, i: int, reach: int, stream: Stream
-) -> float:
+def step_of_one(program: Program, x: Numbers, logs: Numbers, beta: float, i: int, reach: int, stream: Stream) -> float:
     """Move an integer or flip a binary coordinate by Metropolis' rule; return the acceptance probability."""
     here = x[i]
     if program.sort[i] == BINARY:
@@ -159,7 +157,7 @@ def explore(
     data: Integers,
     stream: Stream,
 ) -> None:
-    """Propose a number of moves, of all real coordinates or of one other; which of them does not depend on the state."""
+    """Propose a number of moves, of all real coordinates or of one other: which of them, a coin decides."""
     coordinates = as_pointer(data[0], types.int64)
     count, others = int(parameters[REALS]), int(parameters[OTHERS])
     full, size = parameters[FULL], size_of_factor(int(parameters[REALS]), parameters[FULL])
@@ -194,9 +192,10 @@ def explore(
 class Metropolis:
     """Random-walk Metropolis: one evaluation a proposal, with steps of the covariance that the last round has seen.
 
-    All real coordinates move at once, on the whole line where they are bounded. An integer moves by itself, by a step of
-    learned size, and a binary one flips; each of them is chosen as often as there are proposals for one of `moves`
-    coordinates. The learned covariance is that of all modes together: where they are far apart, `Evolution` is better.
+    All real coordinates move at once, on the whole line where they are bounded. An integer moves by itself, by a step
+    of learned size, and a binary one flips; every coordinate that is not real has an equal share of the proposals, and
+    all real ones together have theirs. The learned covariance is that of all modes together: where they are far apart,
+    `Evolution` is better.
 
     Parameters
     ----------
