@@ -5,7 +5,6 @@ The archive of a chain is frozen during a round, so that detailed balance holds 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +17,16 @@ from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import Program
 from sterna.engine.streams import Stream, fill_normals, standard_normal, uniform
 from sterna.errors import OptionError
+from sterna.explorers.archive import (
+    COUNTS,
+    MOST_CENTRES,
+    RECORD,
+    centres_of,
+    merge,
+    new_archive,
+    record_state,
+    recorded,
+)
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
 from sterna.explorers.composition import moved_on
 from sterna.explorers.line_moves import (
@@ -42,17 +51,14 @@ Integers = NDArray[np.int64]
 # then the unit of each coordinate, the centres, and the points.
 MOVES, COUNT, ROOM, SNOOKER, JUMP, RADIAL, SCALE, STRETCH, CENTRES, POINTS, UNITS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
-# Places in a chain's row of statistics: scans, every how many of them one is kept, points kept, plain steps proposed
-# and their acceptance, the same of radial moves; then the points.
-SCANS, EVERY, KEPT, PROPOSED, ACCEPTED, STRETCHED, STRETCHED_WELL, RECORD = 0, 1, 2, 3, 4, 5, 6, 7
+# Places of the counts in a chain's row of statistics: plain steps proposed and their acceptance, and the same of radial
+# moves.
+PROPOSED, ACCEPTED, STRETCHED, STRETCHED_WELL = COUNTS, COUNTS + 1, COUNTS + 2, COUNTS + 3
 
 # The continuous noise that makes every place reachable, in shares of the spread.
 NOISE_SHARE = 0.01
 # The largest archive by default, in numbers a chain.
 MOST_NUMBERS = 200_000
-# The most centres of a chain, and the share of variance that may be left where a cloud of points is split in two: a
-# normal law cut in half leaves 0.36 of it, two modes seven standard deviations apart less than 0.1.
-MOST_CENTRES, MOST_LEFT = 8, 0.15
 
 
 @inlined
@@ -135,30 +141,6 @@ def from_centre(
     if n_centres > 1 and nearest(count, there, centres, n_centres, units) != centre:
         return -math.inf
     return count * stretch
-
-
-@inlined
-def record_state(count: int, room: int, line: Numbers, statistics: Numbers) -> None:
-    """Keep every so many-th state; when the room is full, forget every second one and keep half as often from then on.
-
-    So the record is even over the round, however long it is, and depends on the number of calls alone.
-    """
-    every = int(max(statistics[EVERY], 1.0))
-    kept = int(statistics[KEPT])
-    points = moved_on(statistics, RECORD)
-    if int(statistics[SCANS]) % every == 0:
-        if kept == room:
-            kept = (room + 1) // 2
-            for place in range(1, kept):
-                for k in range(count):
-                    points[place * count + k] = points[2 * place * count + k]
-            every *= 2
-        if int(statistics[SCANS]) % every == 0:
-            for k in range(count):
-                points[kept * count + k] = line[k]
-            kept += 1
-    statistics[EVERY], statistics[KEPT] = float(every), float(kept)
-    statistics[SCANS] += 1.0
 
 
 @compiled
@@ -302,51 +284,6 @@ def archive_of(row: Numbers) -> Numbers:
     return np.asarray(row[begin : begin + points * count].reshape(points, count))
 
 
-def centres_of(points: Numbers) -> Numbers:
-    """Return the means of the clouds that points fall into, by splitting clouds as long as they are clearly two."""
-    middle = points.mean(axis=0)
-    if len(points) < 10:
-        return middle[None]
-    axis = np.linalg.svd(points - middle, full_matrices=False)[2][0]
-    right = (points - middle) @ axis > 0
-    for _ in range(10):
-        if not 2 <= right.sum() <= len(points) - 2:
-            return middle[None]
-        ends = points[~right].mean(axis=0), points[right].mean(axis=0)
-        right = ((points - ends[0]) ** 2).sum(axis=1) > ((points - ends[1]) ** 2).sum(axis=1)
-    along = points @ (ends[1] - ends[0])
-    if not 2 <= right.sum() <= len(points) - 2:
-        return middle[None]
-    left_over = right.mean() * along[right].var() + (~right).mean() * along[~right].var()
-    if left_over > MOST_LEFT * along.var():
-        return middle[None]
-    return np.concatenate([centres_of(points[right]), centres_of(points[~right])])
-
-
-def thinned(points: Numbers, room: int) -> Numbers:
-    """Return as many points as there is room for, evenly taken."""
-    if len(points) <= room:
-        return points
-    return np.asarray(points[(np.arange(room) * len(points)) // room])
-
-
-def recorded(row: Numbers, count: int) -> Numbers:
-    """Return the points in a chain's row of statistics."""
-    kept = int(row[KEPT])
-    return np.asarray(row[RECORD : RECORD + kept * count].reshape(kept, count))
-
-
-def merge(count: int, statistics: Sequence[Numbers]) -> Numbers:
-    """Merge the copies' statistics: counts add up, and of all their points as many are taken as there is room for."""
-    merged = np.asarray(np.sum(statistics, axis=0))
-    room = (merged.shape[1] - RECORD) // count
-    for chain, row in enumerate(merged):
-        points = thinned(np.concatenate([recorded(one[chain], count) for one in statistics]), room)
-        row[KEPT] = len(points)
-        row[RECORD : RECORD + points.size] = points.ravel()
-    return merged
-
-
 def tune(parameters: Numbers, statistics: Numbers) -> Numbers:
     """Return new archives and scales by chain.
 
@@ -369,19 +306,3 @@ def tune(parameters: Numbers, statistics: Numbers) -> Numbers:
         row[STRETCH] = np.clip(row[STRETCH] * stretched, 0.01 * best_stretch(count), 10.0 * best_stretch(count))
         store_archive(row, points)
     return tuned
-
-
-def new_archive(seen: list[Numbers], chain: int, old: Numbers, room: int) -> Numbers:
-    """Return a chain's archive: its own draws, and where they are too few to span the space, those of chains beside it.
-
-    Where all chains together have too few, as after the first rounds, the old archive makes up for the rest.
-    """
-    points = seen[chain]
-    least = min(room, 2 * points.shape[1] + 10)
-    for distance in range(1, len(seen)):
-        for other in (chain - distance, chain + distance):
-            if len(points) < least and 0 <= other < len(seen):
-                points = np.concatenate([points, thinned(seen[other], least - len(points))])
-    if len(points) < least:
-        points = np.concatenate([points, thinned(old, least - len(points))])
-    return points
