@@ -1,8 +1,8 @@
 """Accuracy for a budget of likelihood evaluations: three modes in 12 dimensions, by explorer.
 
-The modes are normal, of width 0.3 and weights 0.6, 0.3 and 0.1, under a uniform prior of width 20 in every coordinate. Of
-each explorer it is asked that log evidence be within 0.1 and every weight within 0.05 of the exact ones, at 1.5 million
-evaluations in all, tuning included. `python bench/evaluations.py --seeds 8`.
+The modes are normal, of width 0.3 and weights 0.6, 0.3 and 0.1, under a uniform prior of width 20 in every coordinate.
+Of each explorer it is asked that log evidence be within 0.1 and every weight within 0.05 of the exact ones, at 1.5
+million evaluations in all, tuning included. `python bench/evaluations.py --seeds 8`.
 """
 
 import argparse

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import Program
-from sterna.engine.streams import Stream, fill_normals, standard_normal, uniform
+from sterna.engine.streams import Stream, standard_normal, uniform
 from sterna.errors import OptionError
 from sterna.explorers.archive import (
     COUNTS,
@@ -71,15 +71,14 @@ def other_than(first: int, points: int, stream: Stream) -> int:
 @inlined
 def along_difference(
     count: int, size: float, noise: float, units: Numbers, archive: Numbers, points: int, here: Numbers, there: Numbers,
-    normals: Numbers, stream: Stream,
+    stream: Stream,
 ) -> None:  # fmt: skip
     """Propose here plus the difference of two points, times a size, and noise: either order of the two is as likely."""
     first = int(uniform(stream) * points)
     second = other_than(first, points, stream)
-    fill_normals(normals, count, stream)
     for k in range(count):
         difference = archive[first * count + k] - archive[second * count + k]
-        there[k] = here[k] + size * difference + noise * units[k] * normals[k]
+        there[k] = here[k] + size * difference + noise * units[k] * (uniform(stream) - 0.5)
 
 
 @inlined
@@ -160,7 +159,7 @@ def explore(
     units, centres = moved_on(parameters, UNITS), moved_on(parameters, UNITS + count)
     archive, n_centres = moved_on(centres, MOST_CENTRES * count), int(parameters[CENTRES])
     here = moved_on(statistics, RECORD + room * count)
-    there, kept, normals = moved_on(here, count), moved_on(here, 2 * count), moved_on(here, 3 * count)
+    there, kept = moved_on(here, count), moved_on(here, 2 * count)
     scale, jump = parameters[SCALE], parameters[SNOOKER] + parameters[JUMP]
     radial = jump + parameters[RADIAL]
     noise = NOISE_SHARE * scale
@@ -171,13 +170,13 @@ def explore(
         if kind < parameters[SNOOKER]:
             log_factor = through_point(count, 1.2 + uniform(stream), archive, points, here, there, stream)
         elif kind < jump:
-            along_difference(count, 1.0, noise, units, archive, points, here, there, normals, stream)
+            along_difference(count, 1.0, noise, units, archive, points, here, there, stream)
         elif kind < radial:
             stretch, place = parameters[STRETCH] * standard_normal(stream), STRETCHED
             log_factor = from_centre(count, stretch, centres, n_centres, units, here, there)
         else:
             size, place = scale * (0.5 + uniform(stream)), PROPOSED
-            along_difference(count, size, noise, units, archive, points, here, there, normals, stream)
+            along_difference(count, size, noise, units, archive, points, here, there, stream)
         probability = 0.0
         if log_factor > -math.inf:
             probability = step(program, x, logs, beta, coordinates, count, here, there, kept, log_factor, stream)
@@ -247,7 +246,7 @@ class Evolution:
             data=(block,),
             start=partial(first_archive, target.program, block, room, head),
             n_statistics=RECORD + room * count,
-            n_scratch=4 * count,
+            n_scratch=3 * count,
             tune=tune,
             carry=carry_nearest,
             merge=partial(merge, count),
