@@ -53,7 +53,7 @@ FAULTS = {
 def test_planted_faults_are_caught(fault):
     kernel = load("explorers/fitted.py", [FAULTS[fault]], compiled=True).explore
     parameters = two_laws()
-    # heavy tails make the difference between Student's law and the normal one larger than 30000 draws can hide
+    # heavy tails make the difference between Student's law and the normal one larger than the draws can hide
     parameters[FREEDOM] = 3.0
     assert invariance(Fitted(moves=2), "normal", 0.1, kernel, parameters) < LEVEL
 

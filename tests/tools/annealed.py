@@ -254,7 +254,7 @@ def p_value(name, beta, before, after, energies):
     return min(values)
 
 
-def invariance(explorer, name, beta, kernel=None, parameters=None, draws=30_000):
+def invariance(explorer, name, beta, kernel=None, parameters=None, draws=20_000):
     """Smallest p-value after ten applications of a kernel to exact draws, with parameters tuned by them.
 
     Also checks that nothing left the support, that the energies reported are those of the states, and that it moved.
