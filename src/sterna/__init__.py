@@ -25,7 +25,15 @@ from sterna.distributions import (
     Uniform,
 )
 from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
+from sterna.explorers.automala import AutoMALA
 from sterna.explorers.composition import Cycle, Mix
+from sterna.explorers.elliptical import Elliptical
+from sterna.explorers.evolution import Evolution
+from sterna.explorers.fitted import Fitted
+from sterna.explorers.gibbs import Gibbs
+from sterna.explorers.hamiltonian import HMC, MALA
+from sterna.explorers.independence import Independence
+from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.slice import Slice
 from sterna.reference import Reference
 from sterna.result import Result
@@ -38,6 +46,9 @@ from sterna.tuning.batches import Estimate
 __version__ = "0.1.0"
 
 __all__ = [
+    "HMC",
+    "MALA",
+    "AutoMALA",
     "Bernoulli",
     "Beta",
     "Binary",
@@ -47,19 +58,25 @@ __all__ = [
     "Cycle",
     "Dirichlet",
     "DiscreteUniform",
+    "Elliptical",
     "Error",
     "Estimate",
     "EvaluationError",
+    "Evolution",
     "Exponential",
+    "Fitted",
     "Gamma",
     "Geometric",
+    "Gibbs",
     "HalfCauchy",
     "HalfNormal",
+    "Independence",
     "InitialStateError",
     "Integer",
     "InverseGamma",
     "LogNormal",
     "LogUniform",
+    "Metropolis",
     "Mix",
     "MultivariateNormal",
     "Normal",

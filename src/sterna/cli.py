@@ -36,7 +36,12 @@ def commands(context: click.Context) -> None:
 @click.option(
     "--copies", default="1", metavar="K|auto", help="Independent copies; auto: one a worker.", show_default=True
 )
-@click.option("--explorer", default=None, metavar="NAME", help="slice, or the model's own.  [default: by target]")
+@click.option(
+    "--explorer",
+    default=None,
+    metavar="NAME",
+    help="slice, metropolis, hmc, ... or the model's own.  [default: by target]",
+)
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option("--workers", default=None, type=int, help="Threads.  [default: one a copy, up to the cores]")

@@ -10,13 +10,32 @@ import numpy as np
 from sterna.chains import FIRST
 from sterna.engine.communication import DEO, SEO
 from sterna.errors import OptionError, TargetError
+from sterna.explorers.automala import AutoMALA
 from sterna.explorers.base import Explorer
 from sterna.explorers.composition import Blocks
+from sterna.explorers.elliptical import Elliptical
+from sterna.explorers.evolution import Evolution
+from sterna.explorers.fitted import Fitted
+from sterna.explorers.gibbs import Gibbs
+from sterna.explorers.hamiltonian import HMC, MALA
+from sterna.explorers.independence import Independence
+from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.slice import Slice
 from sterna.target import Target
 
 SCHEMES = {"deo": DEO, "seo": SEO}
-EXPLORERS: dict[str, Callable[[], Explorer]] = {"slice": Slice}
+EXPLORERS: dict[str, Callable[[], Explorer]] = {
+    "slice": Slice,
+    "metropolis": Metropolis,
+    "evolution": Evolution,
+    "independence": Independence,
+    "fitted": Fitted,
+    "elliptical": Elliptical,
+    "hmc": HMC,
+    "mala": MALA,
+    "automala": AutoMALA,
+    "gibbs": Gibbs,
+}
 
 
 @dataclass(frozen=True)

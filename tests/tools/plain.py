@@ -72,3 +72,14 @@ class Symbol:
 
     def __lt__(self, bound):
         return self.forks.choose(min(1.0, max(0.0, bound / self.factor)))
+
+    def __floor__(self):
+        """Take one of the integers below the factor, which must be a whole number."""
+        size = int(self.factor)
+        assert size == self.factor
+        for value in range(size - 1):
+            if self.forks.choose(1.0 / (size - value)):
+                return value
+        return size - 1
+
+    __int__ = __floor__

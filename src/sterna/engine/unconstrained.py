@@ -23,15 +23,21 @@ def bounded_above(upper: float) -> bool:
     return upper < HUGE
 
 
+@inlined
+def least_gap(bound: float) -> float:
+    """How far inside of its bound a number on it is taken to lie: half of what floats tell apart there."""
+    return max(0.5e-16 * abs(bound), TINY)
+
+
 @compiled
 def to_line(x: float, lower: float, upper: float) -> float:
     """Return the u of an x; one that lies on a bound is taken to lie just inside."""
     if bounded_below(lower):
         if bounded_above(upper):
-            return math.log(max(x - lower, TINY)) - math.log(max(upper - x, TINY))
-        return math.log(max(x - lower, TINY))
+            return math.log(max(x - lower, least_gap(lower))) - math.log(max(upper - x, least_gap(upper)))
+        return math.log(max(x - lower, least_gap(lower)))
     if bounded_above(upper):
-        return math.log(max(upper - x, TINY))
+        return math.log(max(upper - x, least_gap(upper)))
     return x
 
 
