@@ -40,7 +40,7 @@ def commands(context: click.Context) -> None:
     "--explorer",
     default=None,
     metavar="NAME",
-    help="slice, metropolis, hmc, ... or the model's own.  [default: by target]",
+    help="slice, metropolis, hmc, ...  [default: by target]",
 )
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
