@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
