@@ -94,6 +94,8 @@ class Target:
         self.notes: list[str] = []
         self._data, self._block = binding.read_data(data, self.space)
         self._alive: list[Any] = []
+        # how to compile a gradient, which only some explorers ask for
+        self._gradients: dict[str, Callable[[], int]] = {}
         self._handles: list[int] = []
         weakref.finalize(self, callback.forget, self._handles)
         functions = {"log_likelihood": self._density(log_likelihood, "log_likelihood", callback.LIKELIHOOD)}
@@ -102,10 +104,10 @@ class Target:
                 raise TargetError(f"local_change={local_change!r} is not a function.")
             functions["likelihood_change"] = self._change(local_change)
         if gradient is not None:
-            functions["likelihood_gradient"] = self._gradient(gradient, "gradient", callback.GRADIENT)
+            self._gradients["likelihood_gradient"] = self._gradient(gradient, "gradient", callback.GRADIENT)
         if isinstance(reference, Reference):
             if reference.gradient is not None:
-                functions["reference_gradient"] = self._gradient(
+                self._gradients["reference_gradient"] = self._gradient(
                     reference.gradient, "the reference's gradient", callback.REFERENCE_GRADIENT
                 )
             functions["log_reference"] = self._density(
@@ -119,8 +121,8 @@ class Target:
             likelihood_change=functions.get("likelihood_change", 0),
             log_reference=functions.get("log_reference", 0),
             draw_reference=functions.get("draw_reference", 0),
-            likelihood_gradient=functions.get("likelihood_gradient", 0),
-            reference_gradient=functions.get("reference_gradient", 0),
+            likelihood_gradient=0,
+            reference_gradient=0,
             data=self._block.ctypes.data,
             **tables,
         )
@@ -171,13 +173,21 @@ class Target:
     @property
     def has_gradient(self) -> bool:
         """Whether the gradient of both log-densities is known."""
-        program = self.program
-        return program.likelihood_gradient != 0 and (program.log_reference == 0 or program.reference_gradient != 0)
+        joint = self.program.log_reference != 0
+        return "likelihood_gradient" in self._gradients and (not joint or "reference_gradient" in self._gradients)
+
+    def prepare_gradient(self) -> None:
+        """Compile the gradient, once; explorers that follow it call this when they are bound."""
+        if not self.has_gradient:
+            raise TargetError(f"The gradient of {self.name} is not known: give gradient= to sterna.Target.")
+        if self.program.likelihood_gradient == 0:
+            addresses: dict[str, Any] = {name: build() for name, build in self._gradients.items()}
+            self.program = self.program._replace(**addresses)
+            self.block[:] = self.program.block()
 
     def gradient(self, state: NDArray[np.float64], beta: float = 1.0) -> NDArray[np.float64]:
         """Return the gradient of log-reference + beta * log-likelihood at a flat state, by stored coordinate."""
-        if not self.has_gradient:
-            raise TargetError(f"The gradient of {self.name} is not known: give gradient= to sterna.Target.")
+        self.prepare_gradient()
         x = np.ascontiguousarray(state, dtype=np.float64)
         gradient, scratch = np.zeros(self.dimension), np.zeros(self.dimension)
         evaluate_gradient(self.block, x, beta, np.zeros(N_LOGS), gradient, scratch)
@@ -316,7 +326,8 @@ class Target:
 
         return *self._enter(build, what, callback.python_conditional, plain, CONDITIONAL), plain
 
-    def _gradient(self, function: Callable[..., Any], what: str, place: int) -> int:
+    def _gradient(self, function: Callable[..., Any], what: str, place: int) -> Callable[[], int]:
+        """Check a gradient's parameters, and return how to compile it."""
         if not callable(function):
             raise TargetError(f"{what}={function!r} is not a function.")
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
@@ -347,7 +358,7 @@ class Target:
                     add_stick_jacobian_slope(x[a:b], out[a:b])
 
         fallback = callback.python_reference_gradient if reference else callback.python_gradient
-        return self._entry(build, what, fallback, place, plain, GRADIENT)
+        return lambda: self._entry(build, what, fallback, place, plain, GRADIENT)
 
     def _draw(self, function: Callable[..., Any]) -> int:
         what = "the reference's draw"

@@ -343,6 +343,7 @@ def block_of(what: str, target: "Target", coordinates: Integers | None) -> Integ
             f"explorer={what}(...) follows the gradient, and that of {target.name} is not known: give gradient= to "
             "sterna.Target (and to a sterna.Reference), or use sterna.Slice()."
         )
+    target.prepare_gradient()
     block = all_coordinates(target, coordinates)
     for v in target.space.variables:
         if v.sort != REAL and np.isin(block, np.arange(v.start, v.stop)).any():

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from sterna.engine.compilation import compiled
 from sterna.engine.unconstrained import to_line
@@ -103,6 +102,8 @@ def tuned_step_size(parameters: Numbers, statistics: Numbers, wanted: float, ord
     Where log acceptance ratios are normal, with a deviation that grows like size**order, the mean acceptance is
     2 Phi(-c size**order). A step so long that nothing is accepted is made much shorter.
     """
+    from scipy.special import ndtri
+
     tuned = parameters.copy()
     tried = statistics[:, TRIED]
     rate = np.clip(statistics[:, ACCEPTED] / np.maximum(tried, 1.0), 1e-6, 1.0 - 1e-6)
