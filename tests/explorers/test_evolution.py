@@ -3,11 +3,9 @@
 Each comparison is at 1e-7; with about 150 of them, a false alarm of the whole file has a probability below 1e-4.
 """
 
-import math
-
 import numpy as np
 import pytest
-from annealed import REAL_CASES, case, invariance, tuned
+from annealed import REAL_CASES, case, check_bounded_run, check_same_bits, invariance, tuned
 from plain import load
 
 import sterna
@@ -74,12 +72,7 @@ def test_archive_is_of_the_last_round():
 
 
 def test_same_bits_whatever_the_threads():
-    target = case("normal").target
-    runs = [
-        sterna.sample(target, explorer=Evolution(), n_chains=4, n_rounds=6, n_copies=3, workers=w, progress=False)
-        for w in (1, 2)
-    ]
-    assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
+    check_same_bits(Evolution())
 
 
 EXPLORERS = {
@@ -91,18 +84,8 @@ EXPLORERS = {
 
 @pytest.mark.parametrize("way", EXPLORERS)
 def test_in_a_run(way):
-    """Evidence and means within 4 standard errors of the exact ones: 6e-5 each."""
-    chosen = case("bounded")
-    result = sterna.sample(chosen.target, explorer=EXPLORERS[way], n_chains=5, n_rounds=10, progress=False)
-    exact = math.log((math.exp(2.4) - math.exp(-1.6)) / 4.0 * (0.5 / 1.2) * (3 / 8))
-    estimate = result.log_evidence
-    assert abs(estimate.value - exact) < 4 * estimate.error
-    slope, half_line, share = chosen._laws(1.0)
-    for name, mean in (("w", 3 - slope.mean()), ("s", half_line.mean()), ("p", share.mean())):
-        draws = result.posterior[name].values.ravel()
-        blocks = draws[: len(draws) // 32 * 32].reshape(32, -1).mean(axis=1)
-        # 4.6 are as rare for batches of 32 as 4 for a normal number
-        assert abs(draws.mean() - mean) < 4.6 * blocks.std(ddof=1) / math.sqrt(32)
+    """Evidence and three means at 6e-5 each."""
+    check_bounded_run(EXPLORERS[way])
 
 
 def test_integers_are_refused():

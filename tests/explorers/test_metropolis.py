@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from annealed import REAL_CASES, case, invariance, tuned
+from annealed import REAL_CASES, case, check_mean, invariance, tuned
 from kernels import apply_bound
 from plain import Forks, Symbol, load
 from scipy import stats
@@ -193,9 +193,7 @@ def test_in_a_run(way):
     exact = math.log((0.7 * ends[0] + 0.3 * ends[1]) * shares)
     estimate = result.log_evidence
     assert abs(estimate.value - exact) < 4 * estimate.error
-    draws = result.posterior["x"].values.ravel()
-    blocks = draws[: len(draws) // 32 * 32].reshape(32, -1).mean(axis=1)
-    assert abs(draws.mean() - weights @ means) < 4.6 * blocks.std(ddof=1) / math.sqrt(32)
+    check_mean(result.posterior["x"].values.ravel(), weights @ means)
 
 
 @pytest.mark.parametrize("arguments", [{"moves": 0}, {"moves": 2.5}, {"moves": True}, {"covariance": "dense"}])

@@ -282,3 +282,32 @@ def tuned(explorer, name, beta):
         statistics = apply_bound(chosen.target, bound, states, beta, parameters=row, times=1, seed=seed)[2]
         row = bound.tune(np.tile(row, (2, 1)), np.stack([0 * statistics, statistics]))[1]
     return np.ascontiguousarray(row)
+
+
+def check_bounded_run(explorer, names=("w", "s", "p")):
+    """Evidence and means of a whole run on the bounded case, within 4 standard errors of the exact ones: 6e-5 each."""
+    chosen = case("bounded")
+    result = sterna.sample(chosen.target, explorer=explorer, n_chains=5, n_rounds=10, progress=False)
+    exact = math.log((math.exp(2.4) - math.exp(-1.6)) / 4.0 * (0.5 / 1.2) * (3 / 8))
+    assert abs(result.log_evidence.value - exact) < 4 * result.log_evidence.error
+    slope, half_line, share = chosen._laws(1.0)
+    means = {"w": 3 - slope.mean(), "s": half_line.mean(), "p": share.mean()}
+    for name in names:
+        check_mean(result.posterior[name].values.ravel(), means[name])
+
+
+def check_mean(draws, exact):
+    """Compare a mean with the exact one, by 32 batches: 4.6 are as rare for them as 4 for a normal number."""
+    blocks = draws[: len(draws) // 32 * 32].reshape(32, -1).mean(axis=1)
+    assert abs(draws.mean() - exact) < 4.6 * blocks.std(ddof=1) / math.sqrt(32)
+
+
+def check_same_bits(explorer):
+    """A run has the same bits for one worker and for two."""
+    runs = [
+        sterna.sample(
+            case("normal").target, explorer=explorer, n_chains=4, n_rounds=6, n_copies=3, workers=w, progress=False
+        )
+        for w in (1, 2)
+    ]
+    assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
