@@ -44,6 +44,7 @@ def make_plan(target: Any, bound: Any, schedule: Any, parameters: Any) -> Plan:
         block=target.block,
         explore=address_of(bound.kernel, EXPLORE),
         explorer_data=np.array([array.ctypes.data for array in bound.data], dtype=np.int64),
+        explorations=1,
         scheme=DEO,
         schedule=schedule,
         parameters=np.ascontiguousarray(parameters),

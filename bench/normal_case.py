@@ -49,6 +49,7 @@ def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scan
         block=target.block,
         explore=address_of(bound.kernel, EXPLORE),
         explorer_data=np.array([array.ctypes.data for array in bound.data], dtype=np.int64),
+        explorations=1,
         scheme=DEO,
         schedule=schedule,
         parameters=np.ascontiguousarray(parameters),

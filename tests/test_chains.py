@@ -229,7 +229,7 @@ def test_zeros_of_the_reference_ask_for_no_chains():
     assert result.recommended_n_chains == pytest.approx(wanted, abs=1)
 
 
-SLOW = {"n_rounds": 13, "explorer": sterna.Slice(passes=0.05)}
+SLOW = {"explorations": 1, "n_rounds": 13, "explorer": sterna.Slice(passes=0.05)}
 
 
 def test_slow_exploration_takes_more_chains_and_says_so():
@@ -266,7 +266,7 @@ def test_no_evaluation_is_lost_when_the_number_changes(n_copies):
     likelihood = Counting()
     target = sterna.Target(likelihood, {"x": sterna.Normal(0, 3, shape=2)})
     likelihood.calls = 0
-    result = sterna.sample(target, n_rounds=6, n_copies=n_copies, workers=1, progress=False)
+    result = sterna.sample(target, n_rounds=6, explorer="slice", n_copies=n_copies, workers=1, progress=False)
     assert len({one.n_chains for one in result.rounds}) > 1
     assert result.evaluations == likelihood.calls
 

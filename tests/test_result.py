@@ -92,6 +92,7 @@ def test_slow_exploration_is_named():
         n_chains=15,
         n_rounds=11,
         explorer=sterna.Slice(passes=0.05),
+        explorations=1,
         progress=False,
     )
     good = sterna.sample(sterna.models.normal(dim=20, precision=20), n_chains=15, n_rounds=11, progress=False)

@@ -158,7 +158,16 @@ MODELS = {
 
 
 def sampled(function, reference, data, **options):
-    options = {"n_chains": 4, "n_rounds": 4, "n_copies": 2, "keep": "all", "seed": 3, "progress": False, **options}
+    options = {
+        "n_chains": 4,
+        "n_rounds": 4,
+        "n_copies": 2,
+        "keep": "all",
+        "seed": 3,
+        "explorer": "slice",
+        "progress": False,
+        **options,
+    }
     return sterna.sample(function, reference, data, **options)
 
 

@@ -185,7 +185,7 @@ def test_enough_restarts_are_not_few():
 
 def test_slow_exploration_names_restarts_and_memory():
     """Of 400 restarts that the rejections allow about 40 come, and the alarm is given below 70."""
-    result = normal(20, 20.0, n_chains=12, n_rounds=12, explorer=sterna.Slice(passes=0.05))
+    result = normal(20, 20.0, n_chains=12, n_rounds=12, explorer=sterna.Slice(passes=0.05), explorations=1)
     text = text_of(result, "slow")
     assert f"{result.restarts} restarts where the rejections would allow {result.predicted_restarts:.0f}" in text
     memory = result.energy_autocorrelation

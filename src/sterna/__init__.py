@@ -26,6 +26,7 @@ from sterna.distributions import (
 )
 from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
 from sterna.explorers.automala import AutoMALA
+from sterna.explorers.best import Best
 from sterna.explorers.composition import Cycle, Mix
 from sterna.explorers.elliptical import Elliptical
 from sterna.explorers.evolution import Evolution
@@ -50,6 +51,7 @@ __all__ = [
     "MALA",
     "AutoMALA",
     "Bernoulli",
+    "Best",
     "Beta",
     "Binary",
     "Binomial",

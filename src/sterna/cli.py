@@ -42,6 +42,13 @@ def commands(context: click.Context) -> None:
     metavar="NAME",
     help="slice, metropolis, hmc, ...  [default: by target]",
 )
+@click.option(
+    "--explorations",
+    default="auto",
+    metavar="K|auto",
+    show_default=True,
+    help="Explorations of a chain in a scan.",
+)
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option("--workers", default=None, type=int, help="Threads.  [default: one a copy, up to the cores]")
@@ -71,6 +78,7 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Re
         n_scans=options["scans"],
         n_copies=_number_or_auto(options["copies"]),
         explorer=options["explorer"],
+        explorations=_number_or_auto(options["explorations"]),
         scheme=options["scheme"],
         seed=options["seed"],
         workers=options["workers"],
@@ -290,6 +298,7 @@ def facts(result: "Result") -> list[tuple[str, str]]:
             f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
             f"more chains at best {result.optimal_round_trip_rate:.4f})",
         ),
+        ("explorer", f"{result.explorer}, {_times(result.explorations)} a scan"),
         ("energy memory", _memory(result)),
         (
             "seconds",
@@ -312,6 +321,10 @@ def _first_restart(result: "Result") -> str:
     if not known:
         return "none since the run began"
     return f"the first {max(known)} scans after the run began" + (f", none in {missing} copies" if missing else "")
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _memory(result: "Result") -> str:

@@ -33,8 +33,11 @@ class Display:
     def start(self, target: "Target", explorer: "Explorer", settings: "Settings") -> None:
         """Begin a run."""
 
-    def begin_round(self, number: int, n_scans: int, records: list[Record], schedule: Any) -> None:
+    def begin_round(self, number: int, n_scans: int, records: list[Record], schedule: Any, explorations: int) -> None:
         """Begin a round, whose records fill while it runs."""
+
+    def choose(self, name: str) -> None:
+        """Note which explorer the tuning rounds have chosen."""
 
     def advance(self, copy: int, scans: int) -> None:
         """Note that a block of scans is done; called from worker threads."""
@@ -73,19 +76,24 @@ class LineDisplay(Display):
         """Print a line."""
         print(text, file=sys.stderr, flush=True)
 
-    def begin_round(self, number: int, n_scans: int, records: list[Record], schedule: Any) -> None:
+    def begin_round(self, number: int, n_scans: int, records: list[Record], schedule: Any, explorations: int) -> None:
         """Remember whose progress to show."""
         if number == 1 or not hasattr(self, "round_began"):
             # compilation is over: time left is guessed from scans alone
             self.began = time.perf_counter()
         self.number, self.n_scans, self.records, self.n_chains = number, n_scans, records, len(schedule)
+        self.explorations = explorations
         self.round_done, self.round_began = 0, time.perf_counter()
+
+    def choose(self, name: str) -> None:
+        """Say which explorer was chosen."""
+        self.say(f"sterna: explorer chosen: {name}")
 
     def advance(self, copy: int, scans: int) -> None:
         """Count scans, and say so now and then."""
         with self.lock:
             self.done += scans
-            self.work += scans * self.n_chains
+            self.work += scans * self.n_chains * self.explorations
             self.round_done += scans
             if time.perf_counter() - self.said > self.seconds_between:
                 self.say(self.line())
@@ -104,7 +112,8 @@ class LineDisplay(Display):
         now = time.perf_counter()
         rate = self.round_done / max(now - self.round_began, 1e-9)
         # chains of early rounds cost as much as those to come, of which there may be more
-        left = (self.all_scans - self.done) * self.n_chains * (now - self.began) / max(self.work, 1)
+        load = self.n_chains * self.explorations
+        left = (self.all_scans - self.done) * load * (now - self.began) / max(self.work, 1)
         phase = f"round {self.number}" if self.number <= self.settings.n_rounds else "sampling"
         return self.joint.join(
             (

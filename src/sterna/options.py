@@ -51,6 +51,9 @@ class Settings:
     thin: int
     seed: int
     workers: int
+    explorations: int = 1
+    """How often a scan explores every chain, in the first round and, unless it is tuned, in all."""
+    auto_explorations: bool = False
     auto_chains: bool = False
     """Whether the number of chains is found by the run; `n_chains` is then what it ended with."""
     keep_energies: bool = False
@@ -76,10 +79,8 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Ta
     return Target(target, reference, data)
 
 
-def as_explorer(explorer: Explorer | Mapping[Any, Explorer] | str | None, target: Target) -> Explorer:
+def as_explorer(explorer: Explorer | Mapping[Any, Explorer] | str, target: Target) -> Explorer:
     """Read what a user gave as the explorer."""
-    if explorer is None:
-        return target.explorer or Slice()
     if isinstance(explorer, str):
         own = target.explorer
         if own is not None and own.name == explorer:
@@ -100,6 +101,7 @@ def make_settings(
     n_rounds: Any,
     n_scans: Any,
     n_copies: Any,
+    explorations: Any,
     scheme: str,
     schedule: Any,
     keep: str,
@@ -134,12 +136,18 @@ def make_settings(
         raise OptionError(
             f'keep={keep!r} is not known: "target" keeps the target chain\'s draws, "all" every chain\'s.'
         )
+    tuned = isinstance(explorations, str) and explorations == "auto"
+    why = 'give how often a scan explores every chain, or "auto"'
+    repeats = _whole("explorations", 1 if tuned else explorations, 1, why)
     step = _whole("thin", thin, 1, "every thin-th scan is kept")
     if step > scans:
         raise OptionError(f"thin={step} is more than the {scans} sampling scans: no draw would be kept.")
     key = _whole("seed", seed, 0, "give an integer from 0 up", 2**63 - 1)
     threads = threads if workers is not None else min(threads, copies)
-    return Settings(chains, rounds, scans, copies, scheme, keep, step, key, threads, automatic, bool(keep_energies))
+    return Settings(
+        chains, rounds, scans, copies, scheme, keep, step, key, threads,
+        repeats, tuned, automatic, bool(keep_energies),
+    )  # fmt: skip
 
 
 def _whole(name: str, value: Any, least: int, why: str, most: int | None = None) -> int:

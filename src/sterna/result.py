@@ -41,9 +41,12 @@ class Result:
     """A table: one entry for each tuning round, and one for sampling."""
     records: list[Record] = field(repr=False)
     evaluations: int
-    """Likelihood evaluations of the whole run; a heat bath's updates are not among them."""
+    """Likelihood evaluations of the whole run; a heat bath's updates are not among them, nor those few by which the
+    default explorer is chosen."""
     gradient_evaluations: int
     """Evaluations of the likelihood's gradient, of explorers that follow it."""
+    diverged: Numbers
+    """Share of each chain's trajectories that diverged while sampling; 0 for explorers without trajectories."""
     timing: dict[str, float]
     """Seconds for compilation, tuning and sampling."""
     notes: list[str]
@@ -134,6 +137,11 @@ class Result:
         if not self.settings.keep_energies:
             raise OptionError("Energies were not kept: sample with keep_energies=True to have those of all chains.")
         return np.stack([record.energies for record in self.records])
+
+    @property
+    def explorations(self) -> int:
+        """How often a scan applied the explorer to every chain."""
+        return self.last.explorations
 
     @property
     def schedule(self) -> Numbers:
@@ -260,6 +268,7 @@ class Result:
             "seed": settings.seed,
             "scheme": settings.scheme,
             "explorer": self.explorer,
+            "explorations": self.explorations,
             "n_chains": settings.n_chains,
             "n_copies": settings.n_copies,
             "n_rounds": settings.n_rounds,
@@ -284,6 +293,7 @@ class Result:
             "rounds": self.rounds.rows(),
             "evaluations": self.evaluations,
             "gradient_evaluations": self.gradient_evaluations,
+            "diverged": self.diverged.tolist(),
             "timing": self.timing,
             "summary": self.summary,
             "warnings": self.warnings,

@@ -31,6 +31,8 @@ class Round:
     number: int
     n_scans: int
     n_copies: int
+    explorations: int
+    """How often a scan explored every chain."""
     schedule: Numbers
     rejection: Numbers
     rejection_error: Numbers
@@ -112,6 +114,7 @@ class Round:
             "round": self.number,
             "scans": self.n_scans,
             "chains": self.n_chains,
+            "explorations": self.explorations,
             "barrier": self.barrier.total,
             "mean_rejection": float(self.rejection.mean()),
             "max_rejection": float(self.rejection.max()),
@@ -159,7 +162,13 @@ def _largest(values: Numbers) -> float:
 
 
 def summarise_round(
-    number: int, schedule: Numbers, pivot: Numbers, centre: Numbers, records: Sequence[Record], scheme: str
+    number: int,
+    schedule: Numbers,
+    pivot: Numbers,
+    centre: Numbers,
+    records: Sequence[Record],
+    scheme: str,
+    explorations: int,
 ) -> Round:
     """Merge the copies' records, in their order."""
     batches = merge(records)
@@ -170,6 +179,7 @@ def summarise_round(
         number=number,
         n_scans=int(records[0].scans.sum()),
         n_copies=len(records),
+        explorations=explorations,
         schedule=schedule.copy(),
         rejection=rejection,
         rejection_error=standard_errors(influence),

@@ -20,7 +20,9 @@ from sterna.engine.record import Record, new_record
 from sterna.engine.round import Plan, draw_states, find_start, nearest_chains, new_copy, resized, run_scans
 from sterna.engine.streams import new_generator
 from sterna.errors import Error, EvaluationError, InitialStateError
+from sterna.exploration import next_explorations
 from sterna.explorers.base import Explorer
+from sterna.explorers.default import default_explorer
 from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_settings
 from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
@@ -43,6 +45,7 @@ def sample(
     n_scans: int | None = None,
     n_copies: Any = 1,
     explorer: Explorer | Mapping[Any, Explorer] | str | None = None,
+    explorations: Any = "auto",
     scheme: str = "deo",
     schedule: Any = None,
     keep: str = "target",
@@ -72,6 +75,9 @@ def sample(
     explorer
         A `sterna.Slice(...)`, the name of an explorer, a dict of explorers by variable or tuple of variables, or None
         for the target's own choice.
+    explorations
+        How often a scan applies the explorer to every chain. By default "auto": once, and more where the tuning rounds
+        show that exploration keeps most of a chain's energy.
     scheme
         "deo" (non-reversible) or "seo" (reversible).
     schedule
@@ -104,9 +110,20 @@ def sample(
     chosen = as_target(target, reference, data)
     began = time.perf_counter() - chosen.build_seconds
     settings = make_settings(
-        n_chains, n_rounds, n_scans, n_copies, scheme, schedule, keep, thin, keep_energies, seed, workers
+        n_chains,
+        n_rounds,
+        n_scans,
+        n_copies,
+        explorations,
+        scheme,
+        schedule,
+        keep,
+        thin,
+        keep_energies,
+        seed,
+        workers,
     )
-    kernel = as_explorer(explorer, chosen)
+    kernel = default_explorer(chosen) if explorer is None else as_explorer(explorer, chosen)
     betas = uniform_schedule(settings.n_chains)
     if schedule is not None:
         betas = check_schedule(schedule, settings.n_chains)
@@ -137,6 +154,7 @@ class _Run:
         self.streams = [new_generator() for _ in range(settings.n_copies)]
         self.stop = threading.Event()
         self.n_chains, self.boost, self.counts = settings.n_chains, 1, np.zeros(2)
+        self.explorations = settings.explorations
         self.notes: list[str] = []
 
     def go(self) -> Result:
@@ -151,21 +169,22 @@ class _Run:
         for number in range(1, settings.n_rounds + 1):
             records, statistics = self._round(number, 2**number, kept_chains=0)
             rounds.append(self._summary(number, records))
-            self._tune(rounds[-1], statistics)
+            self._tune(rounds, statistics)
         tuned = time.perf_counter()
         kept = 1 if settings.keep == "target" else self.n_chains
-        records, _ = self._round(settings.n_rounds + 1, settings.n_scans, kept, settings.keep_energies)
+        records, statistics = self._round(settings.n_rounds + 1, settings.n_scans, kept, settings.keep_energies)
         rounds.append(self._summary(settings.n_rounds + 1, records))
         self._count()
         done = time.perf_counter()
         result = Result(
             target=self.target,
-            explorer=self.explorer.name,
+            explorer=self.bound.chosen(self.parameters) or self.explorer.name,
             settings=replace(settings, n_chains=self.n_chains),
             rounds=rounds,
             records=records,
             evaluations=int(self.counts[0]),
             gradient_evaluations=int(self.counts[1]),
+            diverged=self.bound.diverged(statistics),
             notes=[*self.target.notes, *self.notes],
             timing={
                 "compile": compiled - self.began,
@@ -223,6 +242,7 @@ class _Run:
             block=self.target.block,
             explore=self.explore,
             explorer_data=self.explorer_data,
+            explorations=self.explorations,
             scheme=SCHEMES[settings.scheme],
             schedule=self.schedule,
             parameters=np.ascontiguousarray(self.parameters),
@@ -253,7 +273,7 @@ class _Run:
             for _ in self.copies
         ]
         statistics = [self._statistics() for _ in self.copies]
-        self.display.begin_round(number, n_scans, records, self.schedule)
+        self.display.begin_round(number, n_scans, records, self.schedule, self.explorations)
         jobs = [
             partial(self._run_copy, plan, number, statistics[number], records[number])
             for number in range(len(self.copies))
@@ -304,14 +324,22 @@ class _Run:
             first = last + 1
 
     def _summary(self, number: int, records: list[Record]) -> Round:
-        return summarise_round(number, self.schedule, self.pivot, self.centre, records, self.settings.scheme)
+        return summarise_round(
+            number, self.schedule, self.pivot, self.centre, records, self.settings.scheme, self.explorations
+        )
 
-    def _tune(self, last: Round, statistics: Numbers) -> None:
-        """Set the next round's chains, schedule and explorer parameters from this round's records."""
+    def _tune(self, rounds: Rounds, statistics: Numbers) -> None:
+        """Set the next round's exploration, chains, schedule and explorer parameters from this round's records."""
+        last = rounds[-1]
         barrier = last.sighted_barrier
+        if self.settings.auto_explorations:
+            self.explorations = next_explorations(rounds)
         n_chains = self._next_n_chains(last) if self.settings.auto_chains else self.n_chains
         new_schedule = update_schedule(barrier, n_chains)
         tuned = self.bound.tune(self.parameters, statistics)
+        chosen = self.bound.chosen(tuned)
+        if chosen != self.bound.chosen(self.parameters) and chosen is not None:
+            self.display.choose(chosen)
         self.parameters = self.bound.carry(tuned, self.schedule, new_schedule)
         known = np.concatenate([[0.0], np.cumsum(last.evidence.known)])
         self.pivot = np.diff(np.interp(new_schedule, self.schedule, known))
@@ -328,7 +356,8 @@ class _Run:
     def _next_n_chains(self, last: Round) -> int:
         """Find the next round's number of chains, and note where slow exploration raises it."""
         smooth = max(barrier.total - barrier.jump for barrier in (last.barrier, last.sighted_barrier))
-        slow = explores_slowly(last) and self.boost < MOST_BOOST
+        # more exploration first: it is the better help where it helps at all
+        slow = explores_slowly(last) and self.boost < MOST_BOOST and self.explorations <= last.explorations
         self.boost *= 2 if slow else 1
         n_chains = next_n_chains(last, smooth, self.boost, final=last.number == self.settings.n_rounds)
         if slow:

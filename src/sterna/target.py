@@ -4,7 +4,8 @@ import math
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,9 @@ from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gra
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
 from sterna.space import Space
 from sterna.user_function import CannotCompile, compile_user_function
+
+if TYPE_CHECKING:
+    from sterna.cost import Cost
 
 
 class Target:
@@ -175,6 +179,13 @@ class Target:
         """Whether the gradient of both log-densities is known."""
         joint = self.program.log_reference != 0
         return "likelihood_gradient" in self._gradients and (not joint or "reference_gradient" in self._gradients)
+
+    @cached_property
+    def cost(self) -> "Cost":
+        """What an evaluation costs, measured when first asked for."""
+        from sterna.cost import measured
+
+        return measured(self)
 
     def prepare_gradient(self) -> None:
         """Compile the gradient, once; explorers that follow it call this when they are bound."""

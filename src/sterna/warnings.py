@@ -22,13 +22,16 @@ ONCE_IN = 10_000
 # Shorter tuning rounds are not compared with the sampling phase.
 LEAST_SCANS_TO_COMPARE = 256
 
+# A larger share of trajectories than this does not diverge by chance.
+MOST_DIVERGED = 0.002
+
 # R-hat above this means that copies, or the halves of one, tell different stories; it is asked of so many scalars.
 HIGH_R_HAT, MOST_SCALARS = 1.05, 20
 
 
 def warnings_of(result: "Result") -> list[str]:
     """All warnings that a result deserves."""
-    checks = (_unknown, _saturated, _restarts, _stuck, _evidence, _rounds, _copies)
+    checks = (_unknown, _saturated, _restarts, _stuck, _diverged, _evidence, _rounds, _copies)
     return [text for check in checks if (text := check(result)) is not None]
 
 
@@ -105,6 +108,19 @@ def _stuck(result: "Result") -> str | None:
         f"{memory[worst]:.0%} of the energy's fluctuation at beta = {result.schedule[worst]:.3g}, the worst (0 % is "
         "independent). Take more exploration in each scan (a larger `passes` of the explorer), or more chains "
         f"(n_chains={more})."
+    )
+
+
+def _diverged(result: "Result") -> str | None:
+    """Trajectories that diverge cannot enter regions of high curvature, and everything else looks well."""
+    worst = int(result.diverged.argmax())
+    share = float(result.diverged[worst])
+    if share <= MOST_DIVERGED:
+        return None
+    return (
+        f"Of the trajectories at beta = {result.schedule[worst]:.3g}, {share:.1%} diverged (normal: less than "
+        f"{MOST_DIVERGED:.1%}), so the explorer {result.explorer} may not reach narrow parts of the target, such as "
+        'the neck of a funnel. Take explorer="automala" or "slice", which adapt to them, or leave it to sterna.'
     )
 
 

@@ -22,7 +22,8 @@ def ising_levels():
 @functools.cache
 def run(name, **parameters):
     model = getattr(sterna.models, name)(**parameters)
-    return sterna.sample(model, n_chains=12, n_rounds=13, n_scans=N_SCANS, progress=False)
+    explorer = model.explorer or sterna.Slice()
+    return sterna.sample(model, explorer=explorer, n_chains=12, n_rounds=13, n_scans=N_SCANS, progress=False)
 
 
 def check(result, rejections, cumulative, evidence):

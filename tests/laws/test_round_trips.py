@@ -57,7 +57,7 @@ def counts_after_every_scan(last, n_scans):
     copy, record = new_copy(last + 1, 1), new_record(n_scans, last + 1, 1, 0, 1)
     plan = Plan(
         block=target.block, explore=address_of(explore, EXPLORE), explorer_data=np.array([COORDINATE.ctypes.data]),
-        scheme=DEO,
+        explorations=1, scheme=DEO,
         schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile([1.0, 1.0, 1.0], (last + 1, 1)),
         pivot=np.zeros(last), centre=np.zeros(last + 1), seed=1, round_number=1, n_scans=n_scans, thin=1,
     )  # fmt: skip

@@ -165,7 +165,7 @@ def scan_matrix(parity, faults=None):
 
 def _scan_matrix(code, program, forks):
     plan = code.Plan(
-        block=program, explore=1, explorer_data=np.zeros(1), scheme=0, schedule=SCHEDULE,
+        block=program, explore=1, explorer_data=np.zeros(1), explorations=1, scheme=0, schedule=SCHEDULE,
         parameters=np.tile([2.0, 2.0, 1.0, 1.0], (3, 1)), pivot=np.zeros(2), centre=np.zeros(3), seed=1, round_number=1,
         n_scans=1, thin=1,
     )  # fmt: skip

@@ -49,7 +49,7 @@ def round_of(found):
             add_pairs(record, batch, schedule, pivot, logs, order, accepted)
             add_chains(record, scan, batch, centre, logs[:, 1].copy(), logs, order)
         records.append(record)
-    return summarise_round(1, schedule, pivot, centre, records, "deo")
+    return summarise_round(1, schedule, pivot, centre, records, "deo", 1)
 
 
 @functools.cache

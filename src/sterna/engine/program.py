@@ -310,3 +310,27 @@ def evaluate_gradient(
         as_pointer(gradient.ctypes.data, types.float64),
         as_pointer(scratch.ctypes.data, types.float64),
     )
+
+
+@compiled
+def evaluate_often(block: Integers, x: Numbers, logs: Numbers, times: int) -> None:
+    """Evaluate the log-likelihood of a state a number of times, to see how long it takes."""
+    program = view(block)
+    state, counts = as_pointer(x.ctypes.data, types.float64), as_pointer(logs.ctypes.data, types.float64)
+    for _ in range(times):
+        log_likelihood(program, state, counts)
+
+
+@compiled
+def gradient_often(block: Integers, x: Numbers, logs: Numbers, gradient: Numbers, scratch: Numbers, times: int) -> None:
+    """Evaluate the target's gradient, that of its reference included, a number of times, to see how long it takes."""
+    program = view(block)
+    for _ in range(times):
+        annealed_gradient(
+            program,
+            as_pointer(x.ctypes.data, types.float64),
+            1.0,
+            as_pointer(logs.ctypes.data, types.float64),
+            as_pointer(gradient.ctypes.data, types.float64),
+            as_pointer(scratch.ctypes.data, types.float64),
+        )

@@ -67,6 +67,8 @@ class Plan(NamedTuple):
     """Address of the explorer's kernel."""
     explorer_data: Integers
     """Addresses of the explorer's data."""
+    explorations: int
+    """How often a scan calls the kernel for every chain."""
     scheme: int
     schedule: Numbers
     parameters: NDArray[np.float64]
@@ -169,7 +171,8 @@ def explore_replica(
         return
     parameters, sums = row(plan.parameters, chain), row(statistics, chain)
     data = as_pointer(plan.explorer_data.ctypes.data, types.int64)
-    call_explore(plan.explore, (program, x, logs, plan.schedule[chain], parameters, sums, data, stream))
+    for _ in range(plan.explorations):
+        call_explore(plan.explore, (program, x, logs, plan.schedule[chain], parameters, sums, data, stream))
     if scan % REFRESH_EVERY == 0:
         logs[LOG_REFERENCE] = log_reference(program, x)
         if program.likelihood_change != 0:

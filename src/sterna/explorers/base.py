@@ -66,6 +66,15 @@ def keep(parameters: Numbers, statistics: Numbers) -> Numbers:
     return parameters
 
 
+def never(statistics: Numbers) -> Numbers:
+    """Return a share of 0 for every chain."""
+    return np.zeros(len(statistics))
+
+
+def choose_nothing(parameters: Numbers) -> None:
+    """Have nothing to choose from."""
+
+
 @dataclass(frozen=True)
 class Bound:
     """An explorer made ready for a target.
@@ -89,6 +98,11 @@ class Bound:
     """Read (parameters, old schedule) at the new schedule."""
     merge: Callable[[Sequence[Numbers]], Numbers] = add_up
     """Merge the statistics of all copies."""
+    diverged: Callable[[Numbers], Numbers] = never
+    """Return for every chain the share of trajectories that diverged, from the statistics: such a kernel does not reach
+    all of the law."""
+    chosen: Callable[[Numbers], str | None] = choose_nothing
+    """Return the name of the explorer that was chosen of several, from the parameters; None if there is no choice."""
 
     @property
     def n_row(self) -> int:

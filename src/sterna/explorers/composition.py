@@ -12,7 +12,7 @@ from sterna.engine.compilation import address_of, as_address, as_pointer, caller
 from sterna.engine.program import EXPLORE, Program
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
-from sterna.explorers.base import Bound, Draw, Explorer
+from sterna.explorers.base import Bound, Draw, Explorer, add_up, carry_nearest, choose_nothing
 
 if TYPE_CHECKING:
     from sterna.target import Target
@@ -26,6 +26,14 @@ KERNEL, DATA, PARAMETERS, STATISTICS = 0, 1, 2, 3
 ENTRY = 4
 
 call_part = caller(EXPLORE)
+
+# Return the next round's head from (head, its statistics, the shares of trajectories that diverged by part and chain).
+TuneHead = Callable[[Numbers, Numbers, Numbers], Numbers]
+
+
+def keep_head(head: Numbers, sums: Numbers, diverged: Numbers) -> Numbers:
+    """Tune nothing."""
+    return head
 
 
 @inlined
@@ -93,10 +101,13 @@ def explore_by_chance(
 
 @dataclass(frozen=True)
 class Parts:
-    """Bound parts whose parameters and statistics lie side by side, the former behind a head."""
+    """Bound parts whose parameters and statistics lie side by side, both behind a head."""
 
     bound: tuple[Bound, ...]
     head: Numbers
+    n_sums: int
+    """Statistics of the composition itself, before those of its parts."""
+    tune_head: TuneHead
     lengths: list[int]
     """Lengths of the parts' parameters, known once they have started."""
 
@@ -106,45 +117,66 @@ class Parts:
         self.lengths[:] = [len(row) for row in rows]
         return np.concatenate([self.head, *rows])
 
-    def each(self, change: Callable[[int, Numbers], Numbers], parameters: Numbers) -> Numbers:
+    def each(self, change: Callable[[int, Numbers], Numbers], parameters: Numbers) -> list[Numbers]:
         """Change every part's own columns."""
-        head, columns, place = parameters[:, : len(self.head)], [], len(self.head)
+        columns, place = [], len(self.head)
         for number, length in enumerate(self.lengths):
             columns.append(change(number, parameters[:, place : place + length]))
             place += length
-        rows = len(columns[0])
-        return np.ascontiguousarray(np.hstack([np.repeat(head[:1], rows, axis=0), *columns]))
+        return columns
 
     def tune(self, parameters: Numbers, statistics: Numbers) -> Numbers:
-        """Tune every part by its own statistics."""
-        return self.each(lambda k, own: self.bound[k].tune(own, self._statistics(k, statistics)), parameters)
+        """Tune the head and every part, each by its own statistics."""
+        shares = np.array([self.diverged_part(k, statistics) for k in range(len(self.bound))])
+        head = self.tune_head(parameters[:, : len(self.head)], statistics[:, : self.n_sums], shares)
+        parts = self.each(lambda k, own: self.bound[k].tune(own, self._statistics(k, statistics)), parameters)
+        return np.ascontiguousarray(np.hstack([head, *parts]))
 
     def carry(self, parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers) -> Numbers:
-        """Carry every part's parameters over."""
-        return self.each(lambda k, own: self.bound[k].carry(own, old_schedule, new_schedule), parameters)
+        """Carry the head and every part's parameters over."""
+        head = carry_nearest(parameters[:, : len(self.head)], old_schedule, new_schedule)
+        parts = self.each(lambda k, own: self.bound[k].carry(own, old_schedule, new_schedule), parameters)
+        return np.ascontiguousarray(np.hstack([head, *parts]))
 
     def merge(self, statistics: Sequence[Numbers]) -> Numbers:
-        """Merge every part's statistics; nothing is kept of their scratch."""
+        """Merge the head's and every part's statistics; nothing is kept of their scratch."""
         merged = np.zeros_like(statistics[0])
+        merged[:, : self.n_sums] = add_up([rows[:, : self.n_sums] for rows in statistics])
         for k in range(len(self.bound)):
             own = [self._statistics(k, rows) for rows in statistics]
             self._statistics(k, merged)[:] = self.bound[k].merge(own)
         return merged
 
+    def diverged(self, statistics: Numbers) -> Numbers:
+        """Return the share of the part that diverged most."""
+        return np.max([self.diverged_part(k, statistics) for k in range(len(self.bound))], axis=0)
+
+    def diverged_part(self, part: int, statistics: Numbers) -> Numbers:
+        """Return the share of one part's trajectories that diverged."""
+        return self.bound[part].diverged(self._statistics(part, statistics))
+
     def _statistics(self, part: int, statistics: Numbers) -> Numbers:
-        begin = sum(other.n_row for other in self.bound[:part])
+        begin = self.n_sums + sum(other.n_row for other in self.bound[:part])
         return statistics[:, begin : begin + self.bound[part].n_statistics]
 
 
-def compose(kernel: Any, parts: Sequence[Bound], head: Sequence[float]) -> Bound:
-    """Bind several parts as one."""
-    made = Parts(tuple(parts), np.array(head, dtype=np.float64), [])
+def compose(
+    kernel: Any,
+    parts: Sequence[Bound],
+    head: Sequence[float],
+    n_sums: int = 0,
+    tune_head: TuneHead = keep_head,
+    chosen: Callable[[Numbers], str | None] = choose_nothing,
+    data: tuple[Integers, ...] = (),
+) -> Bound:
+    """Bind several parts as one, with parameters and statistics of its own before those of its parts."""
+    made = Parts(tuple(parts), np.array(head, dtype=np.float64), n_sums, tune_head, [])
     addresses = [np.array([a.ctypes.data for a in part.data] or [0], dtype=np.int64) for part in parts]
     table = np.zeros(ENTRY * len(parts), dtype=np.int64)
 
     def start(draw: Draw) -> Numbers:
         row = made.start(draw)
-        place, sums = len(head), 0
+        place, sums = len(head), n_sums
         for k, part in enumerate(parts):
             entry = (address_of(part.kernel, EXPLORE), addresses[k].ctypes.data, place, sums)
             table[ENTRY * k : ENTRY * (k + 1)] = entry
@@ -154,12 +186,14 @@ def compose(kernel: Any, parts: Sequence[Bound], head: Sequence[float]) -> Bound
     arrays = [array for part in parts for array in part.data]
     return Bound(
         kernel=kernel,
-        data=(table, *addresses, *arrays),
+        data=(table, *data, *addresses, *arrays),
         start=start,
-        n_statistics=sum(part.n_row for part in parts),
+        n_statistics=n_sums + sum(part.n_row for part in parts),
         tune=made.tune,
         carry=made.carry,
         merge=made.merge,
+        diverged=made.diverged,
+        chosen=chosen,
     )
 
 
@@ -175,7 +209,7 @@ class Cycle:
     """
 
     def __init__(self, *explorers: Explorer) -> None:
-        self.explorers = _checked("Cycle", explorers)
+        self.explorers = check_explorers("Cycle", explorers)
 
     @property
     def name(self) -> str:
@@ -200,7 +234,7 @@ class Mix:
     """
 
     def __init__(self, *explorers: Explorer, weights: Sequence[float] | None = None) -> None:
-        self.explorers = _checked("Mix", explorers)
+        self.explorers = check_explorers("Mix", explorers)
         given = np.ones(len(explorers)) if weights is None else np.asarray(weights, dtype=np.float64)
         if given.shape != (len(explorers),) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
             raise OptionError(
@@ -223,7 +257,7 @@ class Blocks:
     """An explorer for each block of variables, one after the other; what a dict given as `explorer=` means."""
 
     def __init__(self, explorers: Mapping[Any, Explorer]) -> None:
-        _checked("explorer={...}", tuple(explorers.values()))
+        check_explorers("explorer={...}", tuple(explorers.values()))
         self.explorers = {(names,) if isinstance(names, str) else tuple(names): e for names, e in explorers.items()}
 
     @property
@@ -255,7 +289,7 @@ def _coordinates(target: "Target", names: tuple[str, ...]) -> Integers:
     return np.concatenate(parts).astype(np.int64)
 
 
-def _checked(what: str, explorers: tuple[Explorer, ...]) -> tuple[Explorer, ...]:
+def check_explorers(what: str, explorers: tuple[Explorer, ...]) -> tuple[Explorer, ...]:
     """Check that all parts are explorers, and that there are some."""
     if not explorers:
         raise OptionError(f"{what} is empty: give at least one explorer, such as sterna.Slice().")

@@ -14,6 +14,7 @@ from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw
 from sterna.explorers.leapfrog import (
     ACCEPTED,
+    DIVERGED,
     FEWEST,
     MOST,
     PLAIN,
@@ -46,6 +47,9 @@ Integers = NDArray[np.int64]
 # A trajectory of unstated length is a quarter turn of a normal law, after which the start is forgotten.
 QUARTER_TURN = 0.5 * math.pi
 MOST_STEPS = 256
+# A trajectory whose energy is off by so much has met a curvature that its step is too long for. With tuned steps the
+# error has a deviation of about 1.
+DIVERGENT = 10.0
 
 
 @inlined
@@ -79,6 +83,9 @@ def walk(
             store(line, point, x, start)
         statistics[TRIED] += 1.0
         statistics[ACCEPTED] += probability
+        # a wall of likelihood zero is no fault of the step size
+        if -math.inf < after < before - DIVERGENT:
+            statistics[DIVERGED] += 1.0
     put_back(line, start, x)
     add_draw(line, start, statistics)
 
@@ -245,6 +252,7 @@ def bind_walk(
         n_statistics=statistics_size(count, dense),
         n_scratch=scratch_size(count, target.dimension, points=2),
         tune=tune,
+        diverged=lambda statistics: statistics[:, DIVERGED] / np.maximum(statistics[:, TRIED], 1.0),
     )
 
 

@@ -47,8 +47,9 @@ PLAIN, DIAGONAL, DENSE = 0, 1, 2
 TRAJECTORIES, STEP_SIZE, FEWEST, MOST, COUNT, WAY, HEAD = 0, 1, 2, 3, 4, 5, 6
 
 # Places in a chain's row of statistics: trajectories, the sum of their acceptance probabilities and of the doublings of
-# their step size, draws; then sums of the standardised draws, and of their squares or (dense) products.
-TRIED, ACCEPTED, DOUBLINGS, DRAWS, SUMS = 0, 1, 2, 3, 4
+# their step size, those that diverged, draws; then sums of the standardised draws, and of their squares or (dense)
+# products.
+TRIED, ACCEPTED, DOUBLINGS, DIVERGED, DRAWS, SUMS = 0, 1, 2, 3, 4, 5
 
 # Standardised draws count as no further out than this, so that heavy tails have a scale too.
 FARTHEST = 10.0

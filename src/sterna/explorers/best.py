@@ -1,0 +1,198 @@
+"""The best of several explorers, found while tuning by what each forgets of a chain's state for its cost."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import as_pointer, compiled, inlined
+from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD, Program
+from sterna.engine.streams import Stream, uniform
+from sterna.explorers.base import Bound, Explorer, all_coordinates
+from sterna.explorers.composition import ENTRY, check_explorers, compose, moved_on, run_part
+
+if TYPE_CHECKING:
+    from sterna.target import Target
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Places in a chain's row of parameters: number of parts, the one chosen (-1 while they are on trial), number of
+# quantities watched; then the centre and scale of each. The first quantity is the energy, the others are coordinates.
+PARTS, CHOSEN, WATCHED, CENTRES = 0, 1, 2, 3
+ON_TRIAL = -1.0
+
+# Statistics: for every part its calls, evaluations and gradients, and for every quantity the sum of its squared moves;
+# then for every quantity the sums of its squashed values and of their squares, and of its distances from the centre and
+# of their squares; last, as scratch, its squashed values before the call.
+CALLS, COST, SLOPES, MOVES = 0, 1, 2, 3
+
+# Coordinates watched besides the energy, evenly spaced over the block.
+MOST_WATCHED = 8
+SUMS = 4
+# A choice is made after a round in which every part was called so often for a chain, in the mean.
+ENOUGH_CALLS = 24
+# A part of whose trajectories a larger share diverges is not chosen.
+MOST_DIVERGED = 0.01
+# A part that forgets less than this share in a call counts as if it forgot so much.
+LEAST_FORGOTTEN = 1e-4
+
+
+@inlined
+def squashed(distance: float, scale: float) -> float:
+    """Return a distance from the centre in units of the scale, pressed into (-1, 1), where heavy tails have a variance."""
+    return distance / (scale + abs(distance))
+
+
+@compiled
+def explore_on_trial(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Run the part chosen; while none is, one drawn evenly, and sum how far it moved and at what cost."""
+    table = as_pointer(data[0], types.int64)
+    parts, watched = int(parameters[PARTS]), int(parameters[WATCHED])
+    if parameters[CHOSEN] != ON_TRIAL:
+        run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * int(parameters[CHOSEN]), stream)
+        return
+    coordinates = as_pointer(data[1], types.int64)
+    own = MOVES + watched
+    sums = moved_on(statistics, parts * own)
+    before = moved_on(sums, SUMS * watched)
+    part = int(uniform(stream) * parts)
+    evaluations, gradients = logs[EVALUATIONS], logs[GRADIENTS]
+    for q in range(watched):
+        value = logs[LOG_LIKELIHOOD] if q == 0 else x[coordinates[q - 1]]
+        before[q] = squashed(value - parameters[CENTRES + 2 * q], parameters[CENTRES + 2 * q + 1])
+    run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * part, stream)
+    record = moved_on(statistics, part * own)
+    record[CALLS] += 1.0
+    record[COST] += logs[EVALUATIONS] - evaluations
+    record[SLOPES] += logs[GRADIENTS] - gradients
+    for q in range(watched):
+        value = logs[LOG_LIKELIHOOD] if q == 0 else x[coordinates[q - 1]]
+        distance = value - parameters[CENTRES + 2 * q]
+        small = squashed(distance, parameters[CENTRES + 2 * q + 1])
+        record[MOVES + q] += (small - before[q]) ** 2
+        sums[SUMS * q] += small
+        sums[SUMS * q + 1] += small * small
+        sums[SUMS * q + 2] += distance
+        sums[SUMS * q + 3] += distance * distance
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What tuning needs to choose: how many parts there are, and what an evaluation of theirs costs."""
+
+    names: tuple[str, ...]
+    watched: int
+    evaluation_cost: float
+    gradient_cost: float
+
+    @property
+    def n_sums(self) -> int:
+        """Numbers in a chain's row of statistics, scratch included."""
+        return len(self.names) * (MOVES + self.watched) + (SUMS + 1) * self.watched
+
+    def tune(self, head: Numbers, sums: Numbers, diverged: Numbers) -> Numbers:
+        """Choose a part after a round long enough; else learn centres and scales for the next."""
+        if head[0, CHOSEN] != ON_TRIAL:
+            return head
+        records, values = self._split(sums[1:])
+        head = head.copy()
+        calls = records[:, :, CALLS]
+        if calls.mean(axis=0).min() >= ENOUGH_CALLS:
+            prices = self.prices(records, values)
+            # what diverges looks quick, as it leaves out what is slow
+            reliable = diverged[:, 1:].mean(axis=1) < MOST_DIVERGED
+            head[:, CHOSEN] = int(np.argmin(np.where(reliable, prices, np.inf))) if reliable.any() else 0
+            return head
+        count = np.maximum(calls.sum(axis=1), 1.0)[:, None]
+        distance, square = values[:, :, 2] / count, values[:, :, 3] / count
+        centres, scales = head[1:, CENTRES::2], head[1:, CENTRES + 1 :: 2]
+        centres += distance
+        spread = np.sqrt(np.maximum(square - distance**2, 0.0))
+        scales[:] = np.where(spread > 0.0, spread, scales)
+        return head
+
+    def prices(self, records: Numbers, values: Numbers) -> Numbers:
+        """Cost of an independent draw by every part: of its slowest quantity, summed over chains.
+
+        A quantity of variance v that moves by m in the square mean keeps r = 1 - m / 2v of itself, and (1 + r)/(1 - r)
+        calls make an independent draw.
+        """
+        calls = records[:, :, CALLS]
+        count = calls.sum(axis=1)[:, None]
+        variance = values[:, :, 1] / count - (values[:, :, 0] / count) ** 2
+        with np.errstate(all="ignore"):
+            forgotten = records[:, :, MOVES:] / calls[:, :, None] / (2.0 * variance[:, None, :])
+            # what does not vary is not slow
+            forgotten = np.where(variance[:, None, :] > 0.0, forgotten, 1.0)
+            memory = 2.0 / np.clip(forgotten, LEAST_FORGOTTEN, 1.0) - 1.0
+            work = self.evaluation_cost * records[:, :, COST] + self.gradient_cost * records[:, :, SLOPES]
+            cost = work / calls
+        return np.asarray((memory * cost[:, :, None]).sum(axis=0).max(axis=1))
+
+    def chosen(self, parameters: Numbers) -> str | None:
+        """Return the name of the part chosen, if one is."""
+        part = int(parameters[0, CHOSEN])
+        return None if part == ON_TRIAL else self.names[part]
+
+    def _split(self, sums: Numbers) -> tuple[Numbers, Numbers]:
+        """Divide statistics into the parts' records (chain, part, place) and the sums of quantities."""
+        parts, own = len(self.names), MOVES + self.watched
+        records = sums[:, : parts * own].reshape(len(sums), parts, own)
+        values = sums[:, parts * own : parts * own + SUMS * self.watched].reshape(len(sums), self.watched, SUMS)
+        return records, values
+
+
+class Best:
+    """The best of several explorers for a target, found while tuning.
+
+    The first rounds draw one of the explorers at every turn, and measure how much of a chain's energy and of some of
+    its coordinates each forgets for its evaluations. After a round of about 24 turns for each, all chains use the one
+    whose independent draws cost least; one whose trajectories diverge is not chosen. A run too short for that goes on
+    drawing one by chance, which is as exact.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> explorer = sterna.Best(sterna.Slice(), sterna.HMC())
+    >>> sterna.sample(sterna.models.normal(50), explorer=explorer, n_rounds=8, progress=False).explorer
+    'hmc'
+    """
+
+    def __init__(self, *explorers: Explorer) -> None:
+        self.explorers = check_explorers("Best", explorers)
+
+    @property
+    def name(self) -> str:
+        """The names of the parts."""
+        return f"best({', '.join(part.name for part in self.explorers)})"
+
+    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+        """Bind every part to the same coordinates."""
+        block = all_coordinates(target, coordinates)
+        places = np.linspace(0, len(block) - 1, min(len(block), MOST_WATCHED)).astype(np.int64)
+        watched = 1 + len(places)
+        parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
+        # a local change costs a part of an evaluation, and more than one coordinate's share
+        evaluation_cost = 1.0 if target.program.likelihood_change == 0 else target.dimension**-0.5
+        trial = Trial(tuple(part.name for part in self.explorers), watched, evaluation_cost, target.cost.gradient)
+        return compose(
+            explore_on_trial,
+            parts,
+            [len(parts), ON_TRIAL if len(parts) > 1 else 0, watched, *np.tile([0.0, 1.0], watched)],
+            n_sums=trial.n_sums,
+            tune_head=trial.tune,
+            chosen=trial.chosen,
+            data=(np.ascontiguousarray(block[places]),),
+        )
