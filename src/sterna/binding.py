@@ -281,6 +281,8 @@ def _entry_once(function: Any, source: str, needed: tuple[tuple[str, Any], ...],
 
 def _short_reason(error: Exception) -> str:
     """The line of Numba's long message that a user can act on."""
+    if "NumPyRandomGeneratorType_integers" in str(error):
+        return "compiled code needs both bounds of integers, as in rng.integers(0, n)"
     skip = (
         "Failed in",
         "During",

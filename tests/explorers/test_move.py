@@ -302,6 +302,50 @@ def test_a_block_has_its_own_coordinates_and_the_rest_stays(way):
     assert (logs[:, EVALUATIONS] == 1).all()
 
 
+@WAYS
+def test_variables_by_name_keep_their_values_during_the_move(way):
+    def reads(x, log_density, rng, v, n):
+        first, number = v[0], n
+        log_density(x + 1.0)
+        x += 2.0
+        log_density(x)
+        if v[0] != first or n != number or x[0] != first + 2.0:
+            x[0] = np.nan
+
+    target = sterna.Target(lambda v, n: -v[0] * n, {"v": sterna.Exponential(1.0, shape=2), "n": sterna.Poisson(4.0)})
+    bound = Move(way(reads)).bind(target)
+    after, logs, _ = apply_bound(target, bound, [[0.5, 1.5, 3.0]], 1.0, times=1)
+    assert after.tolist() == [[2.5, 3.5, 5.0]]
+    assert logs[0, 1] == -12.5
+    assert is_compiled(bound) == (way is compiled)
+
+
+def test_a_move_that_cannot_be_compiled_says_why():
+    def one_bound(x, log_density, rng):
+        x[0] = rng.integers(4) + 0.5
+
+    target = sterna.Target(lambda mu: -mu, {"mu": sterna.Exponential(1.0)})
+    sterna.sample(target, explorer=one_bound, n_rounds=2, progress=False)
+    (note,) = target.notes
+    assert note.startswith("The move one_bound runs as Python, not compiled: compiled code needs both bounds")
+
+
+@pytest.mark.parametrize("name", ["normal", "ising"])
+def test_moves_on_models(name):
+    """All coordinates of both change their sign at no cost, and the log-densities stay as they are."""
+    target = getattr(sterna.models, name)()
+    states = np.ones((3, target.dimension))
+
+    def turn(x, log_density, rng):
+        other = -x
+        if log_density(other) > log_density(x) - 1e-9:
+            x[:] = other
+
+    after, logs, _ = apply_bound(target, Move(turn).bind(target), states, 0.5, times=1)
+    assert np.array_equal(after, -states)
+    assert logs[0, :2] == pytest.approx(target.log_densities(states[0]), rel=1e-12)
+
+
 def test_data_beta_and_variables_are_passed_by_name():
     seen = []
 

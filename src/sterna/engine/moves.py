@@ -18,7 +18,8 @@ from numba.core.typing import signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 from numpy.typing import NDArray
 
-from sterna.engine.callback import call_python
+from sterna.engine.callback import DIMENSION, call_python
+from sterna.engine.callback import HEAD as DATA_HEAD
 from sterna.engine.compilation import as_pointer, caller, compiled, compiled_callback
 from sterna.engine.program import GENERATOR
 from sterna.engine.streams import new_generator
@@ -163,8 +164,8 @@ def python_move(state: int, record: int, beta: float, data: int, handle: int) ->
     constants = as_pointer(words[CONSTANTS], types.int64)
     own = numba.carray(as_pointer(record + 8 * HEAD, types.float64), constants[COUNT])
     stream = numba.carray(as_pointer(words[STREAM], types.uint64), 5)
-    block = numba.carray(as_pointer(data, types.int64), 7)
-    x = numba.carray(as_pointer(state, types.float64), block[6])
+    block = numba.carray(as_pointer(data, types.int64), DATA_HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
     with numba.objmode():
         call_python(handle, x, own, stream, record, beta)
 

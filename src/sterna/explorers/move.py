@@ -212,8 +212,8 @@ class Move:
         sterna cannot check that.
 
         x has all coordinates, in the order of the reference; in a dict, `{"mu": move}`, those of its variables alone,
-        and all others stay as they are. Coordinates are stored as `target.space` says: integers as whole
-        numbers, a simplex by fractions of a stick, a normal vector by standard normal numbers.
+        and all others stay as they are. `target.space.variables` says where each begins (`start`, `stop`). Integers are
+        whole numbers in x; a simplex is stored by fractions of a stick, a normal vector by standard normal numbers.
 
         `log_density(x)` is log-reference + beta * log-likelihood at any vector like x, and -inf outside of the support,
         where the likelihood is not evaluated. The states from which a move began, at which it is, and which it asked
