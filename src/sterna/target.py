@@ -340,7 +340,7 @@ class Target:
                 f"{what} takes {second} and {third} in the places of the log-density and the generator: begin with "
                 "(x, log_density, rng), whatever their names, and put variables and data behind."
             )
-        known = self._data.given if "beta" in taken else {**self._data.given, "beta": None}
+        known = {**self._data.given, "beta": None}
         arguments = binding.arguments_of(function, what, self.space, known, leading=3)
         wants_beta = "beta" not in taken and any(a.name == "beta" for a in arguments)
         # by name, as beta may stand anywhere between them
