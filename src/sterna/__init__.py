@@ -35,6 +35,7 @@ from sterna.explorers.gibbs import Gibbs
 from sterna.explorers.hamiltonian import HMC, MALA
 from sterna.explorers.independence import Independence
 from sterna.explorers.metropolis import Metropolis
+from sterna.explorers.move import Move
 from sterna.explorers.slice import Slice
 from sterna.reference import Reference
 from sterna.result import Result
@@ -80,6 +81,7 @@ __all__ = [
     "LogUniform",
     "Metropolis",
     "Mix",
+    "Move",
     "MultivariateNormal",
     "Normal",
     "OptionError",

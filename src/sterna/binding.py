@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from sterna.engine import callback
 from sterna.engine.compilation import as_pointer, compiled_with_memory
+from sterna.engine.moves import generator_on, log_density_on
 from sterna.engine.program import REAL
 from sterna.errors import TargetError
 from sterna.space import Space, Variable
@@ -262,7 +263,8 @@ def _entry_once(function: Any, source: str, needed: tuple[tuple[str, Any], ...],
     scope: dict[str, Any] = {
         "function": function, "carray": numba.carray, "as_pointer": as_pointer, "np": np, "stick": stick,
         "break_stick": break_stick, "stick_log_jacobian": stick_log_jacobian, "affine": affine,
-        "frozen": frozen, "float64": types.float64, "int64": types.int64, **dict(needed),
+        "frozen": frozen, "generator_on": generator_on, "log_density_on": log_density_on,
+        "float64": types.float64, "int64": types.int64, **dict(needed),
     }  # fmt: skip
     exec(source, scope)
     entry = numba.njit(nogil=True, error_model="numpy")(scope["entry"])
@@ -272,12 +274,15 @@ def _entry_once(function: Any, source: str, needed: tuple[tuple[str, Any], ...],
         entry.compile(signature.args)
     returned = types.unliteral(entry.overloads[signature.args].signature.return_type)
     if returned != signature.return_type:
-        raise CannotCompile(f"it returns {returned}, not a number")
+        wanted = "nothing" if signature.return_type == types.none else "a number"
+        raise CannotCompile(f"it returns {returned}, not {wanted}")
     return entry
 
 
 def _short_reason(error: Exception) -> str:
     """The line of Numba's long message that a user can act on."""
+    if "NumPyRandomGeneratorType_integers" in str(error):
+        return "compiled code needs both bounds of integers, as in rng.integers(0, n)"
     skip = (
         "Failed in",
         "During",

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from sterna.explorers.gibbs import Gibbs
 from sterna.explorers.hamiltonian import HMC, MALA
 from sterna.explorers.independence import Independence
 from sterna.explorers.metropolis import Metropolis
+from sterna.explorers.move import as_move
 from sterna.explorers.slice import Slice
 from sterna.target import Target
 
@@ -79,7 +80,7 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Ta
     return Target(target, reference, data)
 
 
-def as_explorer(explorer: Explorer | Mapping[Any, Explorer] | str, target: Target) -> Explorer:
+def as_explorer(explorer: Any, target: Target) -> Explorer:
     """Read what a user gave as the explorer."""
     if isinstance(explorer, str):
         own = target.explorer
@@ -91,9 +92,10 @@ def as_explorer(explorer: Explorer | Mapping[Any, Explorer] | str, target: Targe
         return EXPLORERS[explorer]()
     if isinstance(explorer, Mapping):
         return Blocks(explorer)
-    if isinstance(explorer, type) or not hasattr(explorer, "bind"):
+    chosen = as_move(explorer)
+    if isinstance(chosen, type) or not hasattr(chosen, "bind"):
         raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
-    return explorer
+    return cast(Explorer, chosen)
 
 
 def make_settings(

@@ -44,7 +44,7 @@ def sample(
     n_rounds: int = 10,
     n_scans: int | None = None,
     n_copies: Any = 1,
-    explorer: Explorer | Mapping[Any, Explorer] | str | None = None,
+    explorer: Explorer | Callable[..., Any] | Mapping[Any, Any] | str | None = None,
     explorations: Any = "auto",
     scheme: str = "deo",
     schedule: Any = None,
@@ -73,8 +73,8 @@ def sample(
     n_copies
         Independent copies of parallel tempering, tuned together; "auto" takes one for each worker.
     explorer
-        A `sterna.Slice(...)`, the name of an explorer, a dict of explorers by variable or tuple of variables, or None
-        for the target's own choice.
+        A `sterna.Slice(...)`, the name of an explorer, a function of your own (`sterna.Move`), a dict of explorers by
+        variable or tuple of variables, or None: the target's own, or the best of those that suit it, found in tuning.
     explorations
         How often a scan applies the explorer to every chain. By default "auto": once, and more where the tuning rounds
         show that exploration keeps most of a chain's energy.
@@ -387,7 +387,8 @@ def naming_the_point(target: Target, states: Numbers, at_work: NDArray[np.int64]
             ) from None
         if isinstance(error, Error):
             raise type(error)(f"{error} This happened{where}.") from error.__cause__
+        who = " or ".join(["The target", *target.moves])
         raise EvaluationError(
-            f"The target raised {type(error).__name__}: {error}{where}. "
+            f"{who} raised {type(error).__name__}: {error}{where}. "
             "Return -inf where the likelihood is zero, and mend the function elsewhere."
         ) from error

@@ -1,10 +1,12 @@
 """A target: a log-likelihood and a reference, ready for the engine."""
 
+import inspect
 import math
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from sterna import binding
 from sterna.binding import as_number
-from sterna.engine import callback
+from sterna.engine import callback, moves
 from sterna.engine.compilation import address_of
 from sterna.engine.program import (
     BINARY,
@@ -96,6 +98,8 @@ class Target:
         self.kernels = dict(kernels or {})
         self.space, distributions = space_and_distributions(reference, data)
         self.notes: list[str] = []
+        # moves of the user's own that were made ready for this target, for messages
+        self.moves: list[str] = []
         self._data, self._block = binding.read_data(data, self.space)
         self._alive: list[Any] = []
         # how to compile a gradient, which only some explorers ask for
@@ -336,6 +340,40 @@ class Target:
             out[:] = values
 
         return *self._enter(build, what, callback.python_conditional, plain, CONDITIONAL), plain
+
+    def move(self, function: Callable[..., Any], what: str, count: int) -> tuple[int, int]:
+        """Address and handle of a user's own move of `count` coordinates, `function(x, log_density, rng, ...)`."""
+        taken = {*self.space.names, *self._data.given}
+        second, third = list(inspect.signature(getattr(function, "py_func", function)).parameters)[1:3]
+        if {second, third} & taken:
+            raise TargetError(
+                f"{what} takes {second} and {third} in the places of the log-density and the generator: begin with "
+                "(x, log_density, rng), whatever their names, and put variables and data behind."
+            )
+        known = {**self._data.given, "beta": None}
+        arguments = binding.arguments_of(function, what, self.space, known, leading=3)
+        wants_beta = "beta" not in taken and any(a.name == "beta" for a in arguments)
+        # by name, as beta may stand anywhere between them
+        arguments = tuple(replace(a, keyword=True) for a in arguments if a.name in taken)
+        take = binding.python_arguments(arguments, self.space, self._data)
+
+        def build() -> Any:
+            user = compile_user_function(function)
+            lines, names, needed = binding.source_of(arguments, self.space, self._data)
+            names = ["own", "log_density", "generator", *names, *(["beta=beta"] if wants_beta else [])]
+            body = [*moves.argument_lines(count), f"    return function({', '.join(names)})"]
+            header = "def entry(state, record, beta, data, handle):"
+            return binding.compile_entry(user, header, lines, body, needed, moves.MOVE)
+
+        def plain(x: Any, own: Any, stream: Any, record: int, beta: float) -> None:
+            values, keywords = take(x)
+            keywords |= {"beta": beta} if wants_beta else {}
+            move = partial(_call, function, (values, keywords))
+            moves.run_python_move(move, what, own, stream, record)
+
+        if (name := what.replace("The", "the", 1)) not in self.moves:
+            self.moves.append(name)
+        return self._enter(build, what, moves.python_move, plain, moves.MOVE)
 
     def _gradient(self, function: Callable[..., Any], what: str, place: int) -> Callable[[], int]:
         """Check a gradient's parameters, and return how to compile it."""

@@ -42,7 +42,7 @@ LEAST_FORGOTTEN = 1e-4
 
 @inlined
 def squashed(distance: float, scale: float) -> float:
-    """Return a distance from the centre in units of the scale, pressed into (-1, 1), where heavy tails have a variance."""
+    """Return a distance from the centre in units of the scale, pressed into (-1, 1): heavy tails have a variance."""
     return distance / (scale + abs(distance))
 
 

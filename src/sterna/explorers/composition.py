@@ -13,6 +13,7 @@ from sterna.engine.program import EXPLORE, Program
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, Explorer, add_up, carry_nearest, choose_nothing
+from sterna.explorers.move import as_move
 
 if TYPE_CHECKING:
     from sterna.target import Target
@@ -208,7 +209,7 @@ class Cycle:
     'cycle(slice, slice)'
     """
 
-    def __init__(self, *explorers: Explorer) -> None:
+    def __init__(self, *explorers: Explorer | Callable[..., Any]) -> None:
         self.explorers = check_explorers("Cycle", explorers)
 
     @property
@@ -233,7 +234,7 @@ class Mix:
     'mix(slice, slice)'
     """
 
-    def __init__(self, *explorers: Explorer, weights: Sequence[float] | None = None) -> None:
+    def __init__(self, *explorers: Explorer | Callable[..., Any], weights: Sequence[float] | None = None) -> None:
         self.explorers = check_explorers("Mix", explorers)
         given = np.ones(len(explorers)) if weights is None else np.asarray(weights, dtype=np.float64)
         if given.shape != (len(explorers),) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
@@ -256,9 +257,10 @@ class Mix:
 class Blocks:
     """An explorer for each block of variables, one after the other; what a dict given as `explorer=` means."""
 
-    def __init__(self, explorers: Mapping[Any, Explorer]) -> None:
-        check_explorers("explorer={...}", tuple(explorers.values()))
-        self.explorers = {(names,) if isinstance(names, str) else tuple(names): e for names, e in explorers.items()}
+    def __init__(self, explorers: Mapping[Any, Explorer | Callable[..., Any]]) -> None:
+        parts = check_explorers("explorer={...}", tuple(explorers.values()))
+        blocks = [(names,) if isinstance(names, str) else tuple(names) for names in explorers]
+        self.explorers = dict(zip(blocks, parts, strict=True))
 
     @property
     def name(self) -> str:
@@ -289,11 +291,12 @@ def _coordinates(target: "Target", names: tuple[str, ...]) -> Integers:
     return np.concatenate(parts).astype(np.int64)
 
 
-def check_explorers(what: str, explorers: tuple[Explorer, ...]) -> tuple[Explorer, ...]:
-    """Check that all parts are explorers, and that there are some."""
+def check_explorers(what: str, explorers: tuple[Any, ...]) -> tuple[Explorer, ...]:
+    """Check that all parts are explorers, or functions that are moves, and that there are some."""
     if not explorers:
         raise OptionError(f"{what} is empty: give at least one explorer, such as sterna.Slice().")
-    for explorer in explorers:
+    parts = tuple(as_move(explorer) for explorer in explorers)
+    for explorer in parts:
         if isinstance(explorer, type) or not hasattr(explorer, "bind"):
             raise OptionError(f"{what} was given {explorer!r}, which is no explorer such as sterna.Slice().")
-    return explorers
+    return parts
