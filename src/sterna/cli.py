@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import itertools
 import json
+import os
 import math
 import sys
 import traceback
@@ -52,6 +53,9 @@ def commands(context: click.Context) -> None:
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option("--workers", default=None, type=int, help="Threads.  [default: one a copy, up to the cores]")
+@click.option(
+    "--data", default=None, metavar="DIR", help="Folder with the built-in models' data.  [default: simulated]"
+)
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter of the model; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object to standard output, and nothing else.")
 def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> None:
@@ -69,8 +73,11 @@ def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> N
 
 
 def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Result":
+    from sterna.models.data import FOLDER
     from sterna.sampling import sample
 
+    if options["data"] is not None:
+        os.environ[FOLDER] = options["data"]
     return sample(
         find_target(target, dict(_pair(pair) for pair in pairs)),
         n_chains=_number_or_auto(options["chains"]),
