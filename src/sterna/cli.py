@@ -5,8 +5,8 @@ import importlib.util
 import inspect
 import itertools
 import json
-import os
 import math
+import os
 import sys
 import traceback
 from collections.abc import Callable
