@@ -69,7 +69,7 @@ FAULTS = [
     Fault("metropolis", "no Jacobian", "bounded", *LINE_JACOBIAN, path=LINE),
     Fault("metropolis", "not annealed", "bounded", "beta * (there - here)", "there - here", path=LINE),
     Fault("metropolis", "reference left out", "bounded", "reference + read_line", "read_line", path=LINE),
-    Fault("metropolis", "all accepted", "bounded", "if uniform(stream) <", "if 0.0 * uniform(stream) <=", path=LINE),
+    Fault("metropolis", "all accepted", "bounded", "if uniform(stream) < prob", "if 0.0 < prob", path=LINE),
     Fault("metropolis", "steps by the state", "mixed", "here[k] + scale * total", "here[k] * (1.0 + scale * total)"),
     Fault("metropolis", "likelihood left out", "mixed", "logs[LOG_LIKELIHOOD], likelihood)", "likelihood, likelihood)"),
     Fault("evolution, snooker", "no factor", "bounded", "return (count - 1) * math.log(abs(stretch))", "return 0.0"),
