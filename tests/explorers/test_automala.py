@@ -1,6 +1,6 @@
-"""What is special to autoMALA: any first step size, its tuning, and its edges.
+"""What is special to autoMALA: any first step size, and its tuning.
 
-Each comparison of laws is at the level of the whole table of `invariance`, of which there are 2 * 3 * 2 here more.
+Comparisons of laws are at the level of the table in `invariance`; these few add less than 1e-5 to its false alarms.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from runs import check_joint_run
 import sterna
 from sterna.engine.program import GRADIENTS
 from sterna.errors import OptionError
-from sterna.explorers.automala import HEAD_START, AutoMALA, explore, explore_plain, tuned_start
+from sterna.explorers.automala import HEAD_START, AutoMALA, tuned_start
 from sterna.explorers.leapfrog import DOUBLINGS, STEP_SIZE, TRIED
 
 FEW = AutoMALA(trajectories=2)
@@ -32,43 +32,6 @@ def resize(factor):
 @pytest.mark.parametrize("name", ["gaussian", "bimodal", "heavy"])
 def test_any_first_size_leaves_it_unchanged(name, factor):
     assert min(p_values(FEW, name, 0.5, 10_000, change=resize(factor))) > LEVEL
-
-
-def test_plain_and_general_steps_are_the_same():
-    """The plain line is a faster way to the same numbers, but for rounding."""
-    chosen = law("gaussian")
-    states = chosen.draw(0.5, 500, np.random.default_rng(1))
-    bound = FEW.bind(chosen.target)
-    assert bound.kernel is explore_plain
-    plain, plain_logs, _ = apply_bound(chosen.target, bound, states, 0.5, times=3)
-    general, general_logs, _ = apply_bound(chosen.target, bound, states, 0.5, kernel=explore, times=3)
-    assert np.allclose(plain, general, rtol=1e-9, atol=1e-9)
-    assert np.allclose(plain_logs, general_logs, rtol=1e-9)
-
-
-def test_same_bits_on_repeat():
-    chosen = law("bounded")
-    states = chosen.draw(0.5, 100, np.random.default_rng(1))
-    first, second = (apply_bound(chosen.target, FEW.bind(chosen.target), states, 0.5)[0] for _ in range(2))
-    assert np.array_equal(first, second)
-
-
-def steep(x):
-    return -(x**4) * 1e80
-
-
-def steep_gradient(x):
-    return -4e80 * x**3
-
-
-def test_no_size_that_serves_is_a_rejection():
-    """Every step of up to 30 halvings leaves the numbers, or is far too long."""
-    target = sterna.Target(steep, {"x": sterna.Normal(0, 1)}, gradient=steep_gradient)
-    states = np.random.default_rng(1).standard_normal((50, 1))
-    after, logs, sums = apply_bound(target, FEW.bind(target), states, 1.0)
-    assert np.array_equal(after, states)
-    assert np.isfinite(logs).all()
-    assert sums[DOUBLINGS] == -30 * sums[TRIED]
 
 
 def flat(x):

@@ -1,6 +1,7 @@
 """What every explorer must keep to, whatever it does: one walk over all of them, on all targets that they accept."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,9 +205,9 @@ def test_evaluations_are_counted(name):
 
 
 def resident():
-    """Resident memory in bytes."""
-    with open("/proc/self/statm") as file:
-        return 4096 * int(file.read().split()[1])
+    """Resident memory in bytes, where the system tells."""
+    told = Path("/proc/self/statm")
+    return 4096 * int(told.read_text().split()[1]) if told.exists() else 0
 
 
 @pytest.fixture

@@ -10,28 +10,27 @@ from runs import check_joint_run
 
 import sterna
 from sterna.errors import OptionError
-from sterna.explorers.hamiltonian import HMC, MALA, explore, explore_plain
-from sterna.explorers.leapfrog import DRAWS, FEWEST, HEAD, MOST, STEP_SIZE, SUMS, TRIED
+from sterna.explorers import automala, hamiltonian
+from sterna.explorers.automala import AutoMALA
+from sterna.explorers.hamiltonian import HMC, MALA
+from sterna.explorers.leapfrog import ACCEPTED, DOUBLINGS, DRAWS, FEWEST, HEAD, MOST, STEP_SIZE, SUMS, TRIED
 from sterna.explorers.metric import packed, tuned_metric, tuned_step_size, unpacked
 
+WAYS = {"hmc": (HMC(steps=5), hamiltonian), "automala": (AutoMALA(trajectories=2), automala)}
 
-def test_plain_and_general_steps_are_the_same():
+
+@pytest.mark.parametrize("way", WAYS)
+def test_plain_and_general_steps_are_the_same(way):
     """The plain line is a faster way to the same numbers, but for rounding."""
+    explorer, module = WAYS[way]
     chosen = law("gaussian")
     states = chosen.draw(0.5, 500, np.random.default_rng(1))
-    bound = HMC(steps=5).bind(chosen.target)
-    assert bound.kernel is explore_plain
+    bound = explorer.bind(chosen.target)
+    assert bound.kernel is module.explore_plain
     plain, plain_logs, _ = apply_bound(chosen.target, bound, states, 0.5, times=3)
-    general, general_logs, _ = apply_bound(chosen.target, bound, states, 0.5, kernel=explore, times=3)
+    general, general_logs, _ = apply_bound(chosen.target, bound, states, 0.5, kernel=module.explore, times=3)
     assert np.allclose(plain, general, rtol=1e-9, atol=1e-9)
     assert np.allclose(plain_logs, general_logs, rtol=1e-9)
-
-
-def test_same_bits_on_repeat():
-    chosen = law("bounded")
-    states = chosen.draw(0.5, 100, np.random.default_rng(1))
-    first, second = (apply_bound(chosen.target, HMC().bind(chosen.target), states, 0.5)[0] for _ in range(2))
-    assert np.array_equal(first, second)
 
 
 def steep(x):
@@ -43,12 +42,14 @@ def steep_gradient(x):
 
 
 def test_a_trajectory_beyond_all_numbers_is_rejected():
+    """AutoMALA halves its steps thirty times, and none of them serves."""
     target = sterna.Target(steep, {"x": sterna.Normal(0, 1)}, gradient=steep_gradient)
     states = np.random.default_rng(1).standard_normal((50, 1))
-    for explorer in (HMC(steps=20), HMC(steps=20, metric="dense"), MALA()):
+    for explorer in (HMC(steps=20), HMC(steps=20, metric="dense"), MALA(), AutoMALA()):
         after, logs, sums = apply_bound(target, explorer.bind(target), states, 1.0)
         assert np.array_equal(after, states)
-        assert sums[1] == 0
+        assert sums[ACCEPTED] == 0
+        assert sums[DOUBLINGS] == (-30 * sums[TRIED] if explorer == AutoMALA() else 0)
         assert np.isfinite(logs).all()
 
 
