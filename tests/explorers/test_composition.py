@@ -41,6 +41,8 @@ def test_every_part_is_tuned_by_its_own_statistics():
     row = bound.start(draws_of(target))
     # head, then updates, count, width and first width of each part
     assert row[[1, 2, 5, 6]].tolist() == [1, 1, 1, 1]
+    # every part sums up in its own place how far it moved, and how often
+    assert (apply_bound(target, bound, np.ones((10, 2)), 1.0)[2] > 0).tolist() == [True] * 4
     statistics = np.array([[0.0, 0.0, 0.0, 0.0], [0.5, 10.0, 8.0, 10.0]])
     tuned = bound.tune(np.tile(row, (2, 1)), statistics)
     assert tuned[1, [3, 7]] == pytest.approx([0.15, 2.4])
