@@ -11,23 +11,19 @@ from runs import check_bounded_run, check_same_bits
 from scipy import stats
 
 import sterna
-from sterna.explorers.fitted import FIRST, FREEDOM, LAWS, Fitted, size_of_law, store_laws
+from sterna.explorers.fitted import CENTRE, FIRST, FREEDOM, LAWS, Fitted, size_of_law, store_laws
 
 
-def two_laws():
-    """Parameters of two laws, of unequal shape and weight: those of two clouds, then brought close to each other."""
+def test_three_laws():
+    """Of unequal shape and weight: those of three clouds, then brought close to each other."""
     rng = np.random.default_rng(4)
     row = Fitted(moves=2).bind(law("gaussian").target).start(lambda n: rng.standard_normal((n, 3)))
-    near, far = rng.standard_normal((300, 3)), 0.5 * rng.standard_normal((100, 3)) + 8.0
-    store_laws(row, np.concatenate([near, far]))
-    size = size_of_law(3)
-    row[FIRST + 2 : FIRST + 5], row[FIRST + size + 2 : FIRST + size + 5] = -0.5, 1.0
-    return row
-
-
-def test_two_laws():
-    row = two_laws()
-    assert row[LAWS] == 2
+    clouds = [rng.normal(centre, spread, (n, 3)) for centre, spread, n in ((0, 1, 300), (9, 0.5, 100), (90, 2, 100))]
+    store_laws(row, np.concatenate(clouds))
+    assert row[LAWS] == 3
+    for number, centre in enumerate((-0.5, 1.0, 2.0)):
+        begin = FIRST + number * size_of_law(3) + CENTRE
+        row[begin : begin + 3] = centre
     assert min(p_values(Fitted(moves=2), "gaussian", 0.1, 20_000, parameters=row)) > LEVEL
 
 
