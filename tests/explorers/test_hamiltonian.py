@@ -1,86 +1,36 @@
-"""Trajectories leave annealed laws unchanged: from exact draws, ten scans, to exact draws.
-
-Each comparison is a Kolmogorov-Smirnov test at 4e-7; with fewer than 250 of them the file raises a false alarm with a
-probability below 1e-4. Whole runs have a rate of their own, which `check_run` states.
-"""
+"""What is special to trajectories: their metric, step size and number of steps, and their edges."""
 
 import math
 
 import numpy as np
 import pytest
-from gradient_laws import LAWS, bounded, check_run, gaussian, p_values
+from annealed import law
 from kernels import apply_bound, draws_of
-from plain import load
+from runs import check_joint_run
 
 import sterna
 from sterna.errors import OptionError
-from sterna.explorers.hamiltonian import HMC, MALA, explore, explore_plain
-from sterna.explorers.leapfrog import DRAWS, FEWEST, HEAD, MOST, STEP_SIZE, SUMS, TRIED
+from sterna.explorers import automala, hamiltonian
+from sterna.explorers.automala import AutoMALA
+from sterna.explorers.hamiltonian import HMC, MALA
+from sterna.explorers.leapfrog import ACCEPTED, DOUBLINGS, DRAWS, FEWEST, HEAD, MOST, STEP_SIZE, SUMS, TRIED
 from sterna.explorers.metric import packed, tuned_metric, tuned_step_size, unpacked
 
-LEVEL = 4e-7
-BETAS = [0.0, 0.1, 0.5, 1.0]
+WAYS = {"hmc": (HMC(steps=5), hamiltonian), "automala": (AutoMALA(trajectories=2), automala)}
 
 
-@pytest.mark.parametrize("beta", BETAS)
-@pytest.mark.parametrize("law", LAWS)
-def test_law_is_left_unchanged(law, beta):
-    assert min(p_values(LAWS[law](), HMC(steps=3), beta)) > LEVEL
-
-
-@pytest.mark.parametrize("explorer", [MALA(trajectories=2), HMC(metric="dense", trajectories=2)], ids=["mala", "dense"])
-@pytest.mark.parametrize("law", ["gaussian", "bounded", "banana", "joint"])
-def test_other_forms_leave_it_unchanged_too(law, explorer):
-    def correlate(parameters):
-        # a dense factor that is no diagonal
-        if explorer.metric == "dense":
-            count = LAWS[law]().target.dimension
-            parameters[HEAD + 2 * count + 1] = 0.4
-
-    assert min(p_values(LAWS[law](), explorer, 0.5, change=correlate)) > LEVEL
-
-
-def faulty(path, fault):
-    """Return hamiltonian.py with a fault planted in it, or in the leapfrog that it uses."""
-    if path == "hamiltonian":
-        return load("explorers/hamiltonian.py", [fault], compiled=True)
-    leapfrog = load("explorers/leapfrog.py", [fault], compiled=True)
-    names = ("begin", "log_joint", "leap", "set_out", "store", "put_back", "kinetic_energy")
-    return load("explorers/hamiltonian.py", compiled=True, **{name: getattr(leapfrog, name) for name in names})
-
-
-FAULTS = {
-    "everything accepted": ("hamiltonian", "math.exp(min(after - before, 0.0))", "1.0"),
-    "velocity too fast": ("leapfrog", "return 0.5 * total", "return total"),
-    "no Jacobian": ("leapfrog", "total += log_jacobian(", "total += 0.0 * log_jacobian("),
-    "steps by the state": ("hamiltonian", "steps = int(", "steps = 1 if x[0] > 0.3 else int("),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_planted_faults_are_caught(fault):
-    path, old, new = FAULTS[fault]
-    kernel = faulty(path, (old, new)).explore
-    assert min(p_values(bounded(), HMC(steps=3), 0.5, kernel)) < LEVEL
-
-
-def test_plain_and_general_steps_are_the_same():
+@pytest.mark.parametrize("way", WAYS)
+def test_plain_and_general_steps_are_the_same(way):
     """The plain line is a faster way to the same numbers, but for rounding."""
-    law = gaussian()
-    states = law.draw(0.5, 500, np.random.default_rng(1))
-    bound = HMC(steps=5).bind(law.target)
-    assert bound.kernel is explore_plain
-    plain, plain_logs, _ = apply_bound(law.target, bound, states, 0.5, times=3)
-    general, general_logs, _ = apply_bound(law.target, bound, states, 0.5, kernel=explore, times=3)
+    explorer, module = WAYS[way]
+    chosen = law("gaussian")
+    states = chosen.draw(0.5, 500, np.random.default_rng(1))
+    bound = explorer.bind(chosen.target)
+    assert bound.kernel is module.explore_plain
+    plain, plain_logs, _ = apply_bound(chosen.target, bound, states, 0.5, times=3)
+    general, general_logs, _ = apply_bound(chosen.target, bound, states, 0.5, kernel=module.explore, times=3)
     assert np.allclose(plain, general, rtol=1e-9, atol=1e-9)
     assert np.allclose(plain_logs, general_logs, rtol=1e-9)
-
-
-def test_same_bits_on_repeat():
-    law = bounded()
-    states = law.draw(0.5, 100, np.random.default_rng(1))
-    first, second = (apply_bound(law.target, HMC().bind(law.target), states, 0.5)[0] for _ in range(2))
-    assert np.array_equal(first, second)
 
 
 def steep(x):
@@ -92,23 +42,25 @@ def steep_gradient(x):
 
 
 def test_a_trajectory_beyond_all_numbers_is_rejected():
+    """AutoMALA halves its steps thirty times, and none of them serves."""
     target = sterna.Target(steep, {"x": sterna.Normal(0, 1)}, gradient=steep_gradient)
     states = np.random.default_rng(1).standard_normal((50, 1))
-    for explorer in (HMC(steps=20), HMC(steps=20, metric="dense"), MALA()):
+    for explorer in (HMC(steps=20), HMC(steps=20, metric="dense"), MALA(), AutoMALA()):
         after, logs, sums = apply_bound(target, explorer.bind(target), states, 1.0)
         assert np.array_equal(after, states)
-        assert sums[1] == 0
+        assert sums[ACCEPTED] == 0
+        assert sums[DOUBLINGS] == (-30 * sums[TRIED] if explorer == AutoMALA() else 0)
         assert np.isfinite(logs).all()
 
 
 def test_sums_are_moments_on_the_line():
-    law = bounded()
-    states = law.draw(1.0, 1, np.random.default_rng(1))
-    bound = HMC().bind(law.target)
-    row = bound.start(draws_of(law.target))
-    after, _, sums = apply_bound(law.target, bound, states, 1.0, times=1)
-    p, r, t = after[0]
-    line = np.array([math.log(p / (1 - p)), math.log(r), math.log((t + 1) / (2 - t))])
+    chosen = law("bounded")
+    states = chosen.draw(1.0, 1, np.random.default_rng(1))
+    bound = HMC().bind(chosen.target)
+    row = bound.start(draws_of(chosen.target))
+    after, _, sums = apply_bound(chosen.target, bound, states, 1.0, times=1)
+    w, s, p = after[0]
+    line = np.array([math.log((w + 2) / (3 - w)), math.log(s), math.log(p / (1 - p))])
     z = np.clip((line - row[HEAD : HEAD + 3]) / row[HEAD + 3 : HEAD + 6], -10, 10)
     assert sums[DRAWS] == 1
     assert np.allclose(sums[SUMS:], [*z, *z**2], rtol=1e-9)
@@ -181,7 +133,7 @@ def test_step_size_follows_acceptance():
 
 
 def test_number_of_steps():
-    target = gaussian().target
+    target = law("gaussian").target
     row = HMC(steps=10, jitter=0.5).bind(target).start(draws_of(target))
     assert (row[FEWEST], row[MOST]) == (5, 15)
     row = HMC(steps=10, jitter=0.0).bind(target).start(draws_of(target))
@@ -202,7 +154,7 @@ def test_number_of_steps():
     ids=["hmc", "dense", "mala", "cycle", "block"],
 )
 def test_whole_runs(explorer):
-    check_run(explorer)
+    check_joint_run(explorer)
 
 
 def test_acceptance_is_near_what_is_wanted():
@@ -229,4 +181,4 @@ def test_bad_use():
     with pytest.raises(OptionError, match="gradient="):
         HMC().bind(sterna.models.ising(size=3))
     with pytest.raises(OptionError, match="z is not one"):
-        HMC().bind(LAWS["mixed"]().target)
+        HMC().bind(law("mixed").target)

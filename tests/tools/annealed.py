@@ -1,154 +1,342 @@
-"""Targets whose annealed laws are known at every beta: exact draws, and numbers that are uniform under the law.
+"""Exact annealed laws: targets whose law at every beta is known, to be drawn from and to be compared with.
 
-A case has `target`, `draw(beta, n, rng)`, and `uniforms(beta, states)`: one column for each one-dimensional law that
-can be checked, by its distribution function.
+Every law is made once, by `law(name)`. Its target has a gradient wherever real variables have one.
 """
 
+import itertools
 import math
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
-import pytest
-from kernels import apply_bound, draws_of
+from kernels import logs_of
 from scipy import stats
+from scipy.special import i0e, logsumexp
 
 import sterna
+from sterna.engine.program import BINARY
 
 
-class Normal:
-    """A correlated normal law, from a wide normal reference."""
-
-    precision = np.array([[6.0, 4.0, 0.5], [4.0, 5.0, 0.0], [0.5, 0.0, 1.0]])
-    centre = np.array([1.0, -0.5, 2.0])
-
-    def __init__(self):
-        def likelihood(x, precision, centre):
-            away = x - centre
-            return -0.5 * away @ (precision @ away)
-
-        data = {"precision": self.precision, "centre": self.centre}
-        self.target = sterna.Target(likelihood, {"x": sterna.Normal(0.0, 2.0, shape=3)}, data)
-
-    def _law(self, beta):
-        whole = 0.25 * np.eye(3) + beta * self.precision
-        return np.linalg.solve(whole, beta * self.precision @ self.centre), whole
-
-    def draw(self, beta, n, rng):
-        mean, whole = self._law(beta)
-        return rng.multivariate_normal(mean, np.linalg.inv(whole), size=n)
-
-    def uniforms(self, beta, states):
-        mean, whole = self._law(beta)
-        spread = np.sqrt(np.diag(np.linalg.inv(whole)))
-        square = np.einsum("ni,ij,nj->n", states - mean, whole, states - mean)
-        return np.column_stack([stats.norm.cdf((states - mean) / spread), stats.chi2(3).cdf(square)])
+def nothing(beta, states):
+    return []
 
 
-class Bounded:
-    """An interval, a half line and an interval with an infinite density at both ends, independent of each other."""
+@dataclass(frozen=True)
+class Law:
+    """A target, exact draws of its annealed law, and what is known of functions of such draws."""
 
-    def __init__(self):
-        def likelihood(w, s, p):
-            return 0.8 * w - 0.7 * s + 2.0 * np.log(p)
-
-        reference = {"w": sterna.Uniform(-2, 3), "s": sterna.Exponential(0.5), "p": sterna.Beta(0.5, 0.5)}
-        self.target = sterna.Target(likelihood, reference)
-
-    def _laws(self, beta):
-        rate = 0.8 * beta
-        # of 3 - w, which is cut at 5
-        slope = stats.uniform(0, 5) if beta == 0 else stats.truncexpon(5 * rate, scale=1 / rate)
-        return slope, stats.expon(scale=1 / (0.5 + 0.7 * beta)), stats.beta(0.5 + 2 * beta, 0.5)
-
-    def draw(self, beta, n, rng):
-        w, s, p = (law.ppf(rng.random(n)) for law in self._laws(beta))
-        bounds = self.target.program.lower, self.target.program.upper
-        return np.clip(np.column_stack([3 - w, s, p]), *bounds)
-
-    def uniforms(self, beta, states):
-        w, s, p = self._laws(beta)
-        return np.column_stack([w.cdf(3 - states[:, 0]), s.cdf(states[:, 1]), p.cdf(states[:, 2])])
+    target: Any
+    draw: Any
+    """draw(beta, n, rng) -> states"""
+    uniforms: Any = nothing
+    """uniforms(beta, states) -> columns, each of which is uniform on [0, 1]"""
+    cells: Any = nothing
+    """cells(beta, states) -> pairs of the cells that the states fall into, and the probabilities of all cells"""
+    block: Any = None
+    """The coordinates to explore, if not all; the others must stay."""
 
 
-class Simplex:
-    """Counts under a Dirichlet law, which stays one."""
+def by_columns(target, laws):
+    """Coordinates that are independent, each of a SciPy distribution that depends on beta."""
+    lower, upper = target.program.lower, target.program.upper
 
+    def draw(beta, n, rng):
+        # what rounds to the edge of an open support takes the nearest number inside, like draws of a reference
+        return np.clip(np.column_stack([one(beta).rvs(n, random_state=rng) for one in laws]), lower, upper)
+
+    return Law(target, draw, lambda beta, states: [one(beta).cdf(x) for one, x in zip(laws, states.T, strict=True)])
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A law on the line, by its density at many points."""
+
+    points: Any
+    cumulative: Any
+
+    @classmethod
+    def of(cls, points, log_density):
+        density = np.exp(log_density - log_density.max())
+        cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(points))])
+        return cls(points, cumulative / cumulative[-1])
+
+    def cdf(self, x):
+        return np.interp(x, self.points, self.cumulative)
+
+    def rvs(self, n, random_state):
+        return np.interp(random_state.random(n), self.cumulative, self.points)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The law of density exp(rate t) on an interval."""
+
+    rate: float
+    low: float
+    high: float
+
+    def rvs(self, n, random_state):
+        u, length = random_state.random(n), self.high - self.low
+        return self.low + (length * u if self.rate == 0 else np.log1p(u * np.expm1(self.rate * length)) / self.rate)
+
+    def cdf(self, t):
+        length = self.high - self.low
+        if self.rate == 0:
+            return (t - self.low) / length
+        return np.expm1(self.rate * (t - self.low)) / np.expm1(self.rate * length)
+
+    def mean(self):
+        length = self.high - self.low
+        return self.high - 1 / self.rate + length / math.expm1(self.rate * length)
+
+
+# Normal laws.
+
+
+def normal_law(target, moments):
+    """Return the law of a normal vector; `moments(beta)` are its mean and its precision."""
+
+    def draw(beta, n, rng):
+        mean, precision = moments(beta)
+        return rng.multivariate_normal(mean, np.linalg.inv(precision), size=n)
+
+    def uniforms(beta, states):
+        """Every coordinate, and the squared distance: wrong where coordinates are right but not their dependence."""
+        mean, precision = moments(beta)
+        away = states - mean
+        square = np.einsum("ni,ij,nj->n", away, precision, away)
+        spread = np.sqrt(np.diag(np.linalg.inv(precision)))
+        return [*stats.norm.cdf(away / spread).T, stats.chi2(len(mean)).cdf(square)]
+
+    return Law(target, draw, uniforms)
+
+
+PRECISION = np.array([[6.0, 4.0, 0.5], [4.0, 5.0, 0.0], [0.5, 0.0, 1.0]])
+CENTRE = np.array([1.0, -0.5, 2.0])
+
+
+def squares(x, precision, centre):
+    return -0.5 * (x - centre) @ (precision @ (x - centre))
+
+
+def squares_gradient(x, precision, centre):
+    return -precision @ (x - centre)
+
+
+def gaussian():
+    """Correlated, from a wide normal reference."""
+    data = {"precision": PRECISION, "centre": CENTRE}
+    target = sterna.Target(squares, {"x": sterna.Normal(0.0, 2.0, shape=3)}, data, gradient=squares_gradient)
+
+    def moments(beta):
+        whole = 0.25 * np.eye(3) + beta * PRECISION
+        return np.linalg.solve(whole, beta * PRECISION @ CENTRE), whole
+
+    return normal_law(target, moments)
+
+
+def model():
+    """The built-in model, which has kernels of its own."""
+    return normal_law(sterna.models.normal(3, precision=5.0), lambda beta: (np.zeros(3), (1 + 4 * beta) * np.eye(3)))
+
+
+MEAN = np.array([1.0, -2.0, 0.5])
+COVARIANCE = np.array([[2.0, 0.6, 0.0], [0.6, 1.0, -0.3], [0.0, -0.3, 0.5]])
+SEEN = np.array([2.0, -1.0, 3.0])
+
+
+def near_seen(f, y):
+    return -0.5 * np.sum((y - f) ** 2) / 0.3
+
+
+def latent():
+    """A normal vector that is stored by standard normal coordinates z, whose precision is 1 + beta L'L / 0.3."""
+    target = sterna.Target(near_seen, {"f": sterna.MultivariateNormal(MEAN, COVARIANCE)}, {"y": SEEN})
+    factor = np.linalg.cholesky(COVARIANCE)
+
+    def moments(beta):
+        precision = np.eye(3) + beta * factor.T @ factor / 0.3
+        return np.linalg.solve(precision, beta * factor.T @ (SEEN - MEAN) / 0.3), precision
+
+    return normal_law(target, moments)
+
+
+def joint_draw(rng):
+    first = rng.standard_normal()
+    return first, 0.8 * first + 0.6 * rng.standard_normal()
+
+
+def joint_density(x, y):
+    return -0.5 * x * x - 0.5 * ((y - 0.8 * x) / 0.6) ** 2 - math.log(2 * math.pi * 0.6)
+
+
+def joint_gradient(x, y):
+    slope = (y - 0.8 * x) / 0.36
+    return -x + 0.8 * slope, -slope
+
+
+def second_near_one(y):
+    return -2.0 * (y - 1.0) ** 2
+
+
+def second_gradient(y):
+    return -4.0 * (y - 1.0)
+
+
+def joint():
+    """A reference of two functions, of correlation 0.8."""
+    space = {"x": sterna.Real(), "y": sterna.Real()}
+    reference = sterna.Reference(joint_draw, joint_density, space, gradient=joint_gradient)
+    target = sterna.Target(second_near_one, reference, gradient=second_gradient)
+
+    def moments(beta):
+        precision = np.linalg.inv([[1.0, 0.8], [0.8, 1.0]]) + np.diag([0.0, 4 * beta])
+        return np.linalg.solve(precision, [0.0, 4 * beta]), precision
+
+    return normal_law(target, moments)
+
+
+# Other real laws.
+
+
+def bounded_terms(w, s, p):
+    return 0.8 * w - 0.7 * s + 2.0 * math.log(p)
+
+
+def bounded_gradient(w, s, p):
+    return 0.8, -0.7, 2.0 / p
+
+
+BOUNDED = (
+    lambda beta: Slope(0.8 * beta, -2.0, 3.0),
+    lambda beta: stats.expon(scale=1 / (0.5 + 0.7 * beta)),
+    lambda beta: stats.beta(0.5 + 2 * beta, 0.5),
+)
+
+
+def bounded():
+    """An interval, a half line and an interval with an infinite density at its ends, independent of each other."""
+    reference = {"w": sterna.Uniform(-2, 3), "s": sterna.Exponential(0.5), "p": sterna.Beta(0.5, 0.5)}
+    return by_columns(sterna.Target(bounded_terms, reference, gradient=bounded_gradient), BOUNDED)
+
+
+def shares(p, counts):
+    return np.sum(counts * np.log(p))
+
+
+def shares_gradient(p, counts):
+    return counts / p
+
+
+def simplex():
+    """Counts under a Dirichlet law, which stays one: its stored fractions are independent Betas."""
     alpha, counts = np.array([0.7, 1.2, 2.0, 0.4]), np.array([3.0, 0.0, 5.0, 1.0])
+    target = sterna.Target(shares, {"p": sterna.Dirichlet(alpha)}, {"counts": counts}, gradient=shares_gradient)
 
-    def __init__(self):
-        def likelihood(p, counts):
-            return np.sum(counts * np.log(p))
+    def fraction(k):
+        return lambda beta: stats.beta(*(part.sum() for part in np.split((alpha + beta * counts)[k:], [1])))
 
-        self.target = sterna.Target(likelihood, {"p": sterna.Dirichlet(self.alpha)}, {"counts": self.counts})
-
-    def _laws(self, beta):
-        alpha = self.alpha + beta * self.counts
-        return [stats.beta(alpha[k], alpha[k + 1 :].sum()) for k in range(len(alpha) - 1)]
-
-    def draw(self, beta, n, rng):
-        sticks = np.column_stack([law.ppf(rng.random(n)) for law in self._laws(beta)])
-        return np.clip(sticks, self.target.program.lower, self.target.program.upper)
-
-    def uniforms(self, beta, states):
-        return np.column_stack([law.cdf(states[:, k]) for k, law in enumerate(self._laws(beta))])
+    return by_columns(target, [fraction(k) for k in range(3)])
 
 
-class Banana:
-    """A narrow curved ridge: y given x is normal about x squared."""
+def bend(x, y):
+    return -2.0 * (y - x * x) ** 2
 
-    def __init__(self):
-        def likelihood(x, y):
-            return -2.0 * (y - x * x) ** 2
 
-        self.target = sterna.Target(likelihood, {"x": sterna.Normal(0, 1), "y": sterna.Normal(0, 3)})
+def bend_gradient(x, y):
+    return 8.0 * x * (y - x * x), -4.0 * (y - x * x)
 
-    @cache  # noqa: B019 (few betas, and cases live as long as the tests)
-    def _first(self, beta):
-        x = np.linspace(-7, 7, 400_001)
-        noise = 9.0 + (0.25 / beta if beta > 0 else math.inf)
-        return x, cumulated(x, -0.5 * x**2 - 0.5 * x**4 / noise)
 
-    def _second(self, beta, x):
+def banana():
+    """A narrow curved ridge: given x, y is normal; x itself by a grid."""
+    target = sterna.Target(bend, {"x": sterna.Normal(0, 1), "y": sterna.Normal(0, 3)}, gradient=bend_gradient)
+    points = np.linspace(-7, 7, 400_001)
+
+    @cache
+    def first(beta):
+        return Grid.of(points, -0.5 * points**2 - 0.5 * points**4 * (4 * beta / (36 * beta + 1)))
+
+    def second(beta, x):
         precision = 1 / 9 + 4 * beta
-        return 4 * beta * x**2 / precision, 1 / math.sqrt(precision)
+        return stats.norm(4 * beta * x**2 / precision, 1 / math.sqrt(precision))
 
-    def draw(self, beta, n, rng):
-        x, cumulative = self._first(beta)
-        first = np.interp(rng.random(n), cumulative, x)
-        mean, spread = self._second(beta, first)
-        return np.column_stack([first, mean + spread * rng.standard_normal(n)])
+    def draw(beta, n, rng):
+        x = first(beta).rvs(n, rng)
+        return np.column_stack([x, second(beta, x).rvs(n, random_state=rng)])
 
-    def uniforms(self, beta, states):
-        mean, spread = self._second(beta, states[:, 0])
-        first = np.interp(states[:, 0], *self._first(beta))
-        return np.column_stack([first, stats.norm.cdf((states[:, 1] - mean) / spread)])
+    def uniforms(beta, states):
+        x, y = states.T
+        return [first(beta).cdf(x), second(beta, x).cdf(y)]
 
-
-class OnGrid:
-    """One dimension, by the reference's own quantiles, which are fine where the density is high."""
-
-    def __init__(self, likelihood, reference, law):
-        self.target = sterna.Target(likelihood, {"x": reference})
-        u = np.linspace(1e-8, 1 - 1e-8, 400_001)
-        self.u, self.x = u, law.ppf(u)
-        self.logs = np.array([likelihood(value) for value in self.x])
-
-    @cache  # noqa: B019
-    def _cumulative(self, beta):
-        return cumulated(self.u, beta * self.logs)
-
-    def draw(self, beta, n, rng):
-        return np.interp(rng.random(n), self._cumulative(beta), self.x)[:, None]
-
-    def uniforms(self, beta, states):
-        return np.interp(states[:, 0], self.x, self._cumulative(beta))[:, None]
+    return Law(target, draw, uniforms)
 
 
-def cumulated(x, logs):
-    """Distribution function on a grid."""
-    density = np.exp(logs - logs.max())
-    cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(x))])
-    return cumulative / cumulative[-1]
+def funnel_draw(rng):
+    scale = rng.exponential()
+    return scale, rng.normal(0.0, scale)
+
+
+def funnel_density(scale, effect):
+    return -scale - math.log(scale) - 0.5 * (effect / scale) ** 2 - 0.5 * math.log(2 * math.pi)
+
+
+def funnel_slopes(scale, effect):
+    return -1.0 - 1.0 / scale + effect**2 / scale**3, -effect / scale**2
+
+
+def funnel_terms(scale, effect):
+    return -0.7 * scale - 0.5 * (effect / scale) ** 2
+
+
+def funnel_gradient(scale, effect):
+    return -0.7 + effect**2 / scale**3, -effect / scale**2
+
+
+def funnel():
+    """A reference of two functions, one of whose variables is the spread of the other."""
+    space = {"scale": sterna.Real(lower=0), "effect": sterna.Real()}
+    reference = sterna.Reference(funnel_draw, funnel_density, space, gradient=funnel_slopes)
+    target = sterna.Target(funnel_terms, reference, gradient=funnel_gradient)
+
+    def draw(beta, n, rng):
+        scale = rng.exponential(1 / (1 + 0.7 * beta), n)
+        return np.column_stack([scale, scale * rng.standard_normal(n) / math.sqrt(1 + beta)])
+
+    def uniforms(beta, states):
+        scale, effect = states.T
+        return [-np.expm1(-(1 + 0.7 * beta) * scale), stats.norm.cdf(effect / scale * math.sqrt(1 + beta))]
+
+    return Law(target, draw, uniforms)
+
+
+# Real laws in one dimension.
+
+
+def on_line(target, points, log_reference):
+    """Return the law of one real variable, by a grid."""
+    likelihood = logs_of(target, points[:, None])[:, 1]
+
+    @cache
+    def grid(beta):
+        return Grid.of(points, log_reference + (beta * likelihood if beta > 0 else 0.0))
+
+    return by_columns(target, [grid])
+
+
+def far_out(x):
+    return -0.7 * math.log1p((x - 2.0) ** 2)
+
+
+def far_out_gradient(x):
+    return -1.4 * (x - 2.0) / (1.0 + (x - 2.0) ** 2)
+
+
+def heavy():
+    """Cauchy's law, and then one with tails of less weight, off its centre; the grid reaches to 1e13."""
+    points = np.sinh(np.linspace(-30, 30, 60_001))
+    target = sterna.Target(far_out, {"x": sterna.Cauchy(0, 1)}, gradient=far_out_gradient)
+    return on_line(target, points, -np.log1p(points**2))
 
 
 def two_widths(x):
@@ -158,156 +346,291 @@ def two_widths(x):
     return math.log(narrow + wide + 1e-300)
 
 
-def far_out(x):
-    """Return the log-density of a law with heavy tails, off the reference's centre."""
-    return -0.7 * math.log1p((x - 2.0) ** 2)
+def two_widths_gradient(x):
+    narrow = math.exp(-0.5 * ((x + 3.0) / 0.15) ** 2) / 0.15
+    wide = math.exp(-0.5 * ((x - 3.0) / 1.5) ** 2) / 1.5
+    return -(narrow * (x + 3.0) / 0.0225 + wide * (x - 3.0) / 2.25) / (narrow + wide + 1e-300)
 
 
-class Mixed:
-    """A binary and a real variable that depend on each other, and an integer."""
-
-    def __init__(self):
-        def likelihood(z, x, k):
-            return 1.5 * z * x - 0.5 * (x - 1.0) ** 2 - 0.3 * abs(k - 7.0) + (1.0 if k % 2 == 0 else 0.0)
-
-        reference = {"z": sterna.Bernoulli(0.3), "x": sterna.Normal(0, 2), "k": sterna.Poisson(6.0)}
-        self.target = sterna.Target(likelihood, reference)
-
-    def _laws(self, beta):
-        precision = 0.25 + beta
-        means = (beta + 1.5 * beta * np.array([0.0, 1.0])) / precision
-        weights = np.array([0.7, 0.3]) * np.exp(0.5 * precision * means**2)
-        k = np.arange(60)
-        counts = stats.poisson.pmf(k, 6.0) * np.exp(beta * (-0.3 * abs(k - 7) + (k % 2 == 0)))
-        return weights / weights.sum(), means, 1 / math.sqrt(precision), counts / counts.sum()
-
-    def draw(self, beta, n, rng):
-        weights, means, spread, counts = self._laws(beta)
-        z = (rng.random(n) < weights[1]).astype(int)
-        x = means[z] + spread * rng.standard_normal(n)
-        return np.column_stack([z, x, rng.choice(60, size=n, p=counts)])
-
-    def uniforms(self, beta, states):
-        """Integers are given a uniform place in their step of the distribution function."""
-        weights, means, spread, counts = self._laws(beta)
-        z, k = states[:, 0].astype(int), states[:, 2].astype(int)
-        place = np.random.default_rng(8).random((len(states), 2))
-        first = np.where(z == 0, place[:, 0] * weights[0], weights[0] + place[:, 0] * weights[1])
-        third = np.concatenate([[0.0], np.cumsum(counts)])[k] + place[:, 1] * counts[k]
-        return np.column_stack([first, stats.norm.cdf((states[:, 1] - means[z]) / spread), third])
+def bimodal():
+    """Two modes of unequal widths on an interval."""
+    points = np.linspace(-10, 10, 60_001)
+    target = sterna.Target(two_widths, {"x": sterna.Uniform(-10, 10)}, gradient=two_widths_gradient)
+    return on_line(target, points, np.zeros_like(points))
 
 
-class Funnel:
-    """A joint reference of the user's own: an effect whose spread is another variable."""
+def bimodal_normal():
+    """The same two modes from a normal reference."""
+    points = np.linspace(-18, 18, 60_001)
+    target = sterna.Target(two_widths, {"x": sterna.Normal(0, 3)}, gradient=two_widths_gradient)
+    return on_line(target, points, stats.norm(0, 3).logpdf(points))
 
-    def __init__(self):
-        def draw(rng):
-            scale = rng.exponential()
-            return scale, rng.normal(0.0, scale)
 
-        def log_density(scale, effect):
-            return -scale - math.log(scale) - 0.5 * (effect / scale) ** 2 - 0.5 * math.log(2 * math.pi)
+def away(x):
+    return -2.0 * math.log1p((x - 6.0) ** 2 / 0.1)
 
-        def likelihood(scale, effect):
-            return -0.7 * scale - 0.5 * (effect / scale) ** 2
 
-        space = {"scale": sterna.Real(lower=0), "effect": sterna.Real()}
-        self.target = sterna.Target(likelihood, sterna.Reference(draw, log_density, space))
+def far_data():
+    """A narrow likelihood with heavy tails, far from a normal reference."""
+    points = np.linspace(-15, 15, 60_001)
+    return on_line(sterna.Target(away, {"x": sterna.Normal(-1, 2)}), points, stats.norm(-1, 2).logpdf(points))
 
-    def draw(self, beta, n, rng):
-        scale = rng.exponential(1 / (1 + 0.7 * beta), n)
-        return np.column_stack([scale, scale * rng.standard_normal(n) / math.sqrt(1 + beta)])
 
-    def uniforms(self, beta, states):
-        scale, effect = states.T
-        first = -np.expm1(-(1 + 0.7 * beta) * scale)
-        return np.column_stack([first, stats.norm.cdf(effect / scale * math.sqrt(1 + beta))])
+def half_line(x):
+    return -0.3 * x * x if x > 0.5 else -np.inf
+
+
+def half_line_gradient(x):
+    return -0.6 * x
+
+
+def cliff():
+    """Likelihood zero on two thirds of the reference, which counts for nothing at beta = 0."""
+    points = np.sort(np.append(np.linspace(-8.5, 8.5, 60_001), [0.5, np.nextafter(0.5, 1.0)]))
+    target = sterna.Target(half_line, {"x": sterna.Normal(0, 1)}, gradient=half_line_gradient)
+    return on_line(target, points, stats.norm.logpdf(points))
+
+
+# Laws with discrete variables.
+
+
+def mixed_terms(z, x, k):
+    return 1.5 * z * x - 0.5 * (x - 1.0) ** 2 - 0.3 * abs(k - 7.0) + (1.0 if k % 2 == 0 else 0.0)
+
+
+def mixed_gradient(z, x, k):
+    return 1.5 * z - (x - 1.0)
+
+
+def mixed_parts(beta):
+    """Weights of z, mean of x given z, precision of x, and weights of k, none of which sums to one."""
+    precision = 0.25 + beta
+    means = (beta + 1.5 * beta * np.array([0.0, 1.0])) / precision
+    weights = np.array([0.7, 0.3]) * np.exp(0.5 * precision * means**2 - 0.5 * beta) / math.sqrt(4 * precision)
+    k = np.arange(60)
+    return weights, means, precision, stats.poisson.pmf(k, 6.0) * np.exp(beta * (-0.3 * abs(k - 7) + (k % 2 == 0)))
+
+
+def mixed():
+    """A binary and a real variable that depend on each other, and an integer without an upper bound."""
+    reference = {"z": sterna.Bernoulli(0.3), "x": sterna.Normal(0, 2), "k": sterna.Poisson(6.0)}
+    target = sterna.Target(mixed_terms, reference, gradient=mixed_gradient)
+
+    def draw(beta, n, rng):
+        weights, means, precision, counts = mixed_parts(beta)
+        z = rng.choice(2, size=n, p=weights / weights.sum())
+        x = means[z] + rng.standard_normal(n) / math.sqrt(precision)
+        return np.column_stack([z, x, rng.choice(60, size=n, p=counts / counts.sum())])
+
+    def uniforms(beta, states):
+        _, means, precision, _ = mixed_parts(beta)
+        return [stats.norm.cdf((states[:, 1] - means[states[:, 0].astype(int)]) * math.sqrt(precision))]
+
+    def cells(beta, states):
+        weights, _, _, counts = mixed_parts(beta)
+        return [(states[:, 0], weights / weights.sum()), (states[:, 2], counts / counts.sum())]
+
+    return Law(target, draw, uniforms, cells)
+
+
+@dataclass(frozen=True)
+class Table:
+    """All states of a small discrete target, and both of their log-densities."""
+
+    values: list[Any]
+    states: Any
+    logs: Any
+
+    @classmethod
+    def of(cls, target, fixed=()):
+        """List the states, with the first coordinates fixed."""
+        p = target.program
+        values = [np.array([value]) for value in fixed]
+        for i in range(len(fixed), target.dimension):
+            both = np.array([p.lower[i], p.upper[i]])
+            values.append(both if p.sort[i] == BINARY else np.arange(p.lower[i], p.upper[i] + 1))
+        states = np.array(list(itertools.product(*values)))
+        return cls(values, states, logs_of(target, states))
+
+    def law(self, beta):
+        logs = self.logs[:, 0] + (beta * self.logs[:, 1] if beta > 0 else 0.0)
+        return np.exp(logs - logsumexp(logs))
+
+    def numbers(self, states):
+        """Return the numbers of states in the list."""
+        places = [np.searchsorted(values, x) for values, x in zip(self.values, states.T, strict=True)]
+        return np.ravel_multi_index(places, [len(values) for values in self.values])
+
+
+def finite(target, fixed=()):
+    """Return the law of a discrete target with few states, given its first coordinates."""
+    table = Table.of(target, fixed)
+    return Law(
+        target,
+        lambda beta, n, rng: table.states[rng.choice(len(table.states), size=n, p=table.law(beta))],
+        cells=lambda beta, states: [(table.numbers(states), table.law(beta))],
+        block=np.arange(len(fixed), target.dimension) if len(fixed) else None,
+    )
+
+
+def few_terms(s, c, k):
+    if s == 1 and c == 3 and k == 0:
+        return -np.inf
+    return 0.8 * s * k + 0.5 * c * s - 0.7 * k * c
+
+
+def few_values():
+    """A spin, a category of probability zero among four, and an integer from -1 to 1: 24 states."""
+    reference = {
+        "s": sterna.Spin(0.3),
+        "c": sterna.Categorical([0.1, 0.5, 0.0, 0.4]),
+        "k": sterna.DiscreteUniform(-1, 1),
+    }
+    return finite(sterna.Target(few_terms, reference))
+
+
+# A reference whose coordinates depend on each other: b is drawn, and then n, whose law depends on b.
+JOINT_TABLE = np.array([[0.2, 0.1, 0.0], [0.1, 0.25, 0.35]])
+
+
+def draw_table(rng, table):
+    place = np.searchsorted(np.cumsum(table.ravel()), rng.random())
+    return place // 3, 5 + place % 3
+
+
+def log_table(b, n, table):
+    return np.log(table[b, n - 5]) if table[b, n - 5] > 0 else -np.inf
+
+
+def product(b, n):
+    return 0.6 * b * n - 0.2 * n
+
+
+def joint_values(way=lambda function: function):
+    """Six states, one of probability zero, under a joint reference; `way` may turn compiled functions into Python's."""
+    space = {"b": sterna.Binary(), "n": sterna.Integer(5, 7)}
+    reference = sterna.Reference(draw_table, way(log_table), space)
+    return finite(sterna.Target(way(product), reference, {"table": JOINT_TABLE}))
+
+
+def hill(k):
+    return -0.3 * abs(k - 7.0) + (2.0 if k % 2 == 0 else 0.0)
+
+
+def integers():
+    """One integer from 0 to 20, odd values of which are rare."""
+    return finite(sterna.Target(hill, {"k": sterna.DiscreteUniform(0, 20)}))
+
+
+def lattice():
+    """Four spins in a field, twice joined."""
+    return finite(sterna.models.magnetic(size=2, coupling=0.4, field=0.2))
+
+
+def open_lattice():
+    """Four spins in a field, in a ring."""
+    return finite(sterna.models.magnetic(size=2, coupling=0.4, field=0.2, periodic=False))
+
+
+def glass():
+    """Four spins whose couplings are random."""
+    return finite(sterna.models.spin_glass(size=2, dim=2, inverse_temperature=0.5))
+
+
+# A mixture: which of three components each of four numbers comes from, given their means.
+NUMBERS = np.array([-1.8, 0.3, 2.2, 1.1])
+SHARES = np.array([0.5, 0.2, 0.3])
+PRIOR_MEANS = (-2.0, 0.0, 2.0)
+
+
+def mixture(z, mu, y):
+    return -0.5 * np.sum((y - mu[z]) ** 2)
+
+
+def conditional(i, beta, mu, y, shares):
+    """Log-probabilities of the values of z[i], for Gibbs."""
+    return np.log(shares) - 0.5 * beta * (y[i] - mu) ** 2
+
+
+def mixture_target():
+    reference = {"mu": sterna.Normal(list(PRIOR_MEANS), 0.5), "z": sterna.Categorical(SHARES, shape=4)}
+    return sterna.Target(mixture, reference, {"y": NUMBERS, "shares": SHARES})
+
+
+def components():
+    """The mixture's components given its means: 81 states."""
+    return finite(mixture_target(), fixed=(-1.5, 0.4, 1.9))
+
+
+def rotors():
+    """Four angles in a ring, each joined twice to two others.
+
+    Given two opposite ones, the others are independent, of von Mises' law; and the distance of two opposite ones has
+    what is left over when the others are integrated out.
+    """
+    coupling = 0.6
+    points = np.linspace(-math.pi, math.pi, 60_001)
+
+    @cache
+    def distance(beta):
+        strength = 4 * beta * coupling * np.abs(np.cos(0.5 * points))
+        return Grid.of(points, 2 * (np.log(i0e(strength)) + strength))
+
+    def given(beta, first, second):
+        pull = 2 * (np.exp(1j * first) + np.exp(1j * second))
+        # SciPy asks for more than 0
+        return np.angle(pull), np.maximum(beta * coupling * np.abs(pull), 1e-12)
+
+    def draw(beta, n, rng):
+        second = rng.uniform(-math.pi, math.pi, n)
+        third = wrapped(second + distance(beta).rvs(n, rng))
+        centre, strength = given(beta, second, third)
+        ends = [wrapped(centre + rng.vonmises(0.0, strength)) for _ in range(2)]
+        return np.column_stack([ends[0], second, third, ends[1]])
+
+    def uniforms(beta, states):
+        centre, strength = given(beta, states[:, 1], states[:, 2])
+        ends = [stats.vonmises.cdf(wrapped(states[:, k] - centre), strength) for k in (0, 3)]
+        places = [0.5 + states[:, k] / (2 * math.pi) for k in range(4)]
+        return [*places, *ends, distance(beta).cdf(wrapped(states[:, 2] - states[:, 1]))]
+
+    return Law(sterna.models.rotor(size=2, coupling=coupling), draw, uniforms)
+
+
+def wrapped(angle):
+    """Return the same angle from -pi to pi."""
+    return np.remainder(angle + math.pi, 2 * math.pi) - math.pi
+
+
+# Every law, and how many comparisons are made with it: its uniform numbers, its tables of cells, and its energies.
+COMPARISONS = {
+    gaussian: 5,
+    model: 5,
+    latent: 5,
+    joint: 4,
+    bounded: 4,
+    simplex: 4,
+    banana: 3,
+    funnel: 3,
+    heavy: 2,
+    bimodal: 2,
+    bimodal_normal: 2,
+    far_data: 2,
+    cliff: 2,
+    mixed: 4,
+    few_values: 2,
+    joint_values: 2,
+    integers: 2,
+    lattice: 2,
+    open_lattice: 2,
+    glass: 2,
+    components: 2,
+    rotors: 8,
+}
+MAKERS = {maker.__name__: maker for maker in COMPARISONS}
 
 
 @cache
-def case(name):
-    """Make a case once."""
-    makers = {
-        "normal": Normal,
-        "bounded": Bounded,
-        "simplex": Simplex,
-        "banana": Banana,
-        "mixed": Mixed,
-        "funnel": Funnel,
-        "heavy tails": lambda: OnGrid(far_out, sterna.Cauchy(0.0, 1.0), stats.cauchy()),
-        "two widths": lambda: OnGrid(two_widths, sterna.Uniform(-10, 10), stats.uniform(-10, 20)),
-    }
-    return makers[name]()
-
-
-REAL_CASES = ["normal", "bounded", "simplex", "banana", "heavy tails", "two widths"]
-
-
-def p_value(name, beta, before, after, energies):
-    """Smallest p-value: of every known law by Kolmogorov and Smirnov, and of energies against those of other draws."""
-    chosen = case(name)
-    columns = chosen.uniforms(beta, after).T
-    values = [stats.kstest(column, "uniform").pvalue for column in columns]
-    other = chosen.draw(beta, len(before), np.random.default_rng(99))
-    fresh = np.array([chosen.target.log_densities(state)[1] for state in other[:4000]])
-    values.append(stats.ks_2samp(energies[:, 1], fresh, method="asymp").pvalue)
-    return min(values)
-
-
-def invariance(explorer, name, beta, kernel=None, parameters=None, draws=20_000):
-    """Smallest p-value after ten applications of a kernel to exact draws, with parameters tuned by them.
-
-    Also checks that nothing left the support, that the energies reported are those of the states, and that it moved.
-    """
-    chosen = case(name)
-    target, bound = chosen.target, explorer.bind(chosen.target)
-    states = chosen.draw(beta, draws, np.random.default_rng(7))
-    if parameters is None:
-        parameters = tuned(explorer, name, beta)
-    after, logs, _ = apply_bound(target, bound, states, beta, parameters=parameters, kernel=kernel)
-    assert ((after >= target.program.lower) & (after <= target.program.upper)).all()
-    for k in range(100):
-        assert logs[k, :2] == pytest.approx(target.log_densities(after[k]), rel=1e-9, abs=1e-9)
-    assert (after != states).any(axis=1).mean() > 0.1
-    return p_value(name, beta, states, after, logs)
-
-
-def tuned(explorer, name, beta):
-    """Return parameters as tuning makes them from other draws of the law."""
-    chosen = case(name)
-    bound = explorer.bind(chosen.target)
-    row = bound.start(draws_of(chosen.target))
-    for seed in (1, 2):
-        states = chosen.draw(beta, 500, np.random.default_rng(seed))
-        statistics = apply_bound(chosen.target, bound, states, beta, parameters=row, times=1, seed=seed)[2]
-        row = bound.tune(np.tile(row, (2, 1)), np.stack([0 * statistics, statistics]))[1]
-    return np.ascontiguousarray(row)
-
-
-def check_bounded_run(explorer, names=("w", "s", "p")):
-    """Evidence and means of a whole run on the bounded case, within 4 standard errors of the exact ones: 6e-5 each."""
-    chosen = case("bounded")
-    result = sterna.sample(chosen.target, explorer=explorer, n_chains=5, n_rounds=10, progress=False)
-    exact = math.log((math.exp(2.4) - math.exp(-1.6)) / 4.0 * (0.5 / 1.2) * (3 / 8))
-    assert abs(result.log_evidence.value - exact) < 4 * result.log_evidence.error
-    slope, half_line, share = chosen._laws(1.0)
-    means = {"w": 3 - slope.mean(), "s": half_line.mean(), "p": share.mean()}
-    for name in names:
-        check_mean(result.posterior[name].values.ravel(), means[name])
-
-
-def check_mean(draws, exact):
-    """Compare a mean with the exact one, by 32 batches: 4.6 are as rare for them as 4 for a normal number."""
-    blocks = draws[: len(draws) // 32 * 32].reshape(32, -1).mean(axis=1)
-    assert abs(draws.mean() - exact) < 4.6 * blocks.std(ddof=1) / math.sqrt(32)
-
-
-def check_same_bits(explorer):
-    """A run has the same bits for one worker and for two."""
-    runs = [
-        sterna.sample(
-            case("normal").target, explorer=explorer, n_chains=4, n_rounds=6, n_copies=3, workers=w, progress=False
-        )
-        for w in (1, 2)
-    ]
-    assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
+def law(name):
+    """Make a law once."""
+    return MAKERS[name]()

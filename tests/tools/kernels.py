@@ -11,12 +11,17 @@ from sterna.engine.streams import new_generator, scan_key, start_stream
 
 
 @numba.njit
-def _apply(block, address, states, logs, beta, parameters, statistics, data, times, seed, stream):
+def _evaluate(block, states, logs):
     program = view(block)
-    words = as_pointer(stream.ctypes.data, types.uint64)
     for k in range(states.shape[0]):
         refresh(program, row(states, k), row(logs, k))
         row(logs, k)[EVALUATIONS] = 0.0
+
+
+@numba.njit
+def _apply(block, address, states, logs, beta, parameters, statistics, data, times, seed, stream):
+    program = view(block)
+    words = as_pointer(stream.ctypes.data, types.uint64)
     for time in range(times):
         key = scan_key(seed, 0, 0, time)
         for k in range(states.shape[0]):
@@ -28,13 +33,21 @@ def _apply(block, address, states, logs, beta, parameters, statistics, data, tim
             call_explore(address, (program, x, log_row, beta, numbers, sums, addresses, words))
 
 
+def logs_of(target, states):
+    """Return what the log-densities of many states are, in the form in which kernels keep them."""
+    states = np.ascontiguousarray(states, dtype=float)
+    logs = np.zeros((len(states), N_LOGS))
+    _evaluate(target.block, states, logs)
+    return logs
+
+
 def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statistics=None, data=None, statistics=None):
     """Return the states after `times` applications of the kernel, and their logs as it reports them.
 
     Without data of its own a kernel explores all coordinates. `statistics` receives the sums, if given.
     """
     states = np.ascontiguousarray(states, dtype=float).copy()
-    logs = np.zeros((len(states), N_LOGS))
+    logs = logs_of(target, states)
     if statistics is None:
         statistics = np.zeros(n_statistics or 2 * target.dimension + 9)
     arrays = (np.arange(target.dimension),) if data is None else data

@@ -286,6 +286,9 @@ def begin(program: Any, line: Line, point: Point, x: Numbers, logs: Numbers, bet
         i = line.coordinates[k]
         point.values[k] = x[i]
         point.position[k] = x[i] if line.way == PLAIN else to_line(x[i], program.lower[i], program.upper[i])
+    for k in range(line.size, line.length):
+        # the working memory may hold anything where a plain line needs its zeros
+        line.scale[k], point.position[k], point.velocity[k], point.gradient[k] = 0.0, 0.0, 0.0, 0.0
     write_line_gradient(program, line, point, x, logs, beta)
     return log_density(program, line, point, logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD], beta)
 

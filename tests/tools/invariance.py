@@ -1,0 +1,180 @@
+"""Is a law left unchanged? From exact draws, ten scans, to what must be exact draws again.
+
+`CASES` is the table of all explorers and the laws on which they are tested. Every comparison of the whole table, at all
+betas, is made at `LEVEL`: the probability that any of them raises a false alarm is at most `FALSE_ALARM`.
+"""
+
+from functools import cache
+
+import numpy as np
+from annealed import COMPARISONS, MAKERS, conditional, law
+from kernels import apply_bound, draws_of, logs_of
+from scipy import stats
+
+import sterna
+from sterna.explorers.composition import Blocks
+
+FALSE_ALARM = 0.001
+BETAS = (0.0, 0.1, 0.5, 1.0)
+SEED = 1
+SCANS = 10
+
+NAMED = ("gaussian", "banana", "bounded", "heavy", "simplex", "bimodal", "cliff")
+REAL = (*NAMED, "joint", "funnel")
+DISCRETE = ("few_values", "integers", "lattice")
+
+
+class Own:
+    """The explorer of the target itself."""
+
+    def bind(self, target, coordinates=None):
+        return target.explorer.bind(target, coordinates)
+
+
+def one_for_all(explorer, *names):
+    return dict.fromkeys(names, explorer)
+
+
+def on_reals(explorer, *names):
+    """An explorer of real variables: of the mixed law it takes the real one, and slice sampling the others."""
+    return one_for_all(explorer, *names) | {"mixed": Blocks({"x": explorer, ("z", "k"): sterna.Slice()})}
+
+
+def shares(snooker=0.0, jump=0.0, radial=0.0):
+    """Shares of the moves of differential evolution, none unless given: the rest are plain."""
+    return {"snooker": snooker, "jump": jump, "radial": radial}
+
+
+EVOLUTION = ("gaussian", "bounded", "bimodal")
+
+DICTS = {
+    "gaussian": {"x": sterna.Metropolis()},
+    "banana": {"x": sterna.Slice(), "y": sterna.HMC(steps=2)},
+    "bounded": {"w": sterna.Independence(), ("s", "p"): sterna.Evolution(moves=4)},
+    "heavy": {"x": sterna.AutoMALA(trajectories=1)},
+    "simplex": {"p": sterna.Fitted(moves=2)},
+    "bimodal": {"x": sterna.Slice(passes=2)},
+    "mixed": {"z": sterna.Gibbs(), "k": sterna.Slice(), "x": sterna.Elliptical()},
+    "joint": {"x": sterna.MALA(trajectories=2), "y": sterna.Slice()},
+    "few_values": {("k", "s"): sterna.Gibbs(), "c": sterna.Metropolis()},
+}
+
+# Explorers as a user would name them, and by law the explorer that is tried on it.
+CASES = {
+    "slice": one_for_all(sterna.Slice(), *REAL, "model", "mixed", "joint_values", "glass", *DISCRETE),
+    "metropolis": one_for_all(sterna.Metropolis(moves=4), *REAL, "mixed", "joint_values", *DISCRETE),
+    "metropolis, diagonal": one_for_all(sterna.Metropolis(moves=4, covariance="diagonal"), *NAMED, "mixed"),
+    "evolution": on_reals(sterna.Evolution(moves=4), *REAL),
+    "evolution, plain": one_for_all(sterna.Evolution(moves=4, **shares()), *EVOLUTION),
+    "evolution, snooker": one_for_all(sterna.Evolution(moves=4, **shares(snooker=1.0)), *EVOLUTION),
+    "evolution, jump": one_for_all(sterna.Evolution(moves=4, **shares(jump=1.0)), *EVOLUTION),
+    "evolution, radial": one_for_all(sterna.Evolution(moves=4, **shares(radial=1.0)), *EVOLUTION),
+    "independence": one_for_all(sterna.Independence(moves=2), *NAMED, "mixed", *DISCRETE),
+    "independence, at once": one_for_all(sterna.Independence(moves=2, at_once=1), *NAMED, "mixed", *DISCRETE),
+    "fitted": on_reals(sterna.Fitted(moves=2), *REAL),
+    "elliptical": on_reals(sterna.Elliptical(), "gaussian", "latent", "banana", "bimodal_normal", "far_data", "cliff"),
+    "hmc": on_reals(sterna.HMC(steps=3), *REAL, "model"),
+    "hmc, dense": on_reals(sterna.HMC(steps=3, metric="dense"), *REAL),
+    "mala": on_reals(sterna.MALA(trajectories=2), *REAL, "model"),
+    "mala, dense": on_reals(sterna.MALA(trajectories=2, metric="dense"), *REAL),
+    "automala": on_reals(sterna.AutoMALA(trajectories=1), *REAL),
+    "automala, dense": on_reals(sterna.AutoMALA(trajectories=1, metric="dense"), *REAL),
+    "gibbs": {
+        **one_for_all(sterna.Gibbs(), *DISCRETE, "joint_values", "glass", "components"),
+        "mixed": Blocks({"z": sterna.Gibbs(), ("x", "k"): sterna.Slice()}),
+    },
+    "gibbs, conditional": one_for_all(sterna.Gibbs(conditional=conditional), "components"),
+    "heat bath": one_for_all(Own(), "lattice", "open_lattice"),
+    "heat bath, weighted": one_for_all(Own(), "glass"),
+    "heat bath, rotors": one_for_all(Own(), "rotors"),
+    "cycle": one_for_all(
+        sterna.Cycle(sterna.Slice(passes=0.5), sterna.Metropolis(moves=2)), *NAMED, "mixed", "few_values"
+    ),
+    "mix": one_for_all(
+        sterna.Mix(sterna.Slice(), sterna.Metropolis(moves=2), weights=[1, 3]), *NAMED, "mixed", "few_values"
+    ),
+    "dict": {name: Blocks(explorers) for name, explorers in DICTS.items()},
+}
+ALL = [(explorer, name) for explorer, laws in CASES.items() for name in laws]
+N_COMPARISONS = len(BETAS) * sum(COMPARISONS[MAKERS[name]] for _, name in ALL)
+LEVEL = FALSE_ALARM / N_COMPARISONS
+
+
+@cache
+def exact_energies(name, beta, draws):
+    """Log-likelihoods of exact draws, other than those from which kernels start; zero likelihood is a number too."""
+    chosen = law(name)
+    states = chosen.draw(beta, draws, np.random.default_rng(SEED + 1))
+    return comparable(logs_of(chosen.target, states)[:, 1])
+
+
+def comparable(logs):
+    """Energies that differ by rounding alone are equal, and zero likelihood has one too."""
+    return np.round(np.maximum(logs, -1e200), 9)
+
+
+def chi_square(places, probabilities):
+    """Compare frequencies with probabilities.
+
+    Cells that ask for fewer than 30 draws count together, so that the law of chi-square holds as far out as `LEVEL`.
+    """
+    counts = np.bincount(places.astype(int), minlength=len(probabilities))
+    expected = probabilities * len(places)
+    assert counts[expected == 0].sum() == 0, "a state of probability zero"
+    together = expected < 30
+    if 0 < expected[together].sum() < 30:
+        together[np.argmin(np.where(together, np.inf, expected))] = True
+    counts = np.append(counts[~together], counts[together].sum())
+    expected = np.append(expected[~together], expected[together].sum())
+    return stats.chisquare(counts[expected > 0], expected[expected > 0]).pvalue
+
+
+def compare(name, beta, states, logs):
+    """Return the p-values of all that is known of a law: by Kolmogorov and Smirnov, or by chi-square."""
+    chosen = law(name)
+    found = [stats.kstest(column, "uniform", method="asymp").pvalue for column in chosen.uniforms(beta, states)]
+    found += [chi_square(*cells) for cells in chosen.cells(beta, states)]
+    exact = exact_energies(name, beta, len(states))
+    found.append(stats.ks_2samp(comparable(logs[:, 1]), exact, method="asymp").pvalue)
+    assert len(found) == COMPARISONS[MAKERS[name]]
+    return found
+
+
+def tuned(bound, name, beta):
+    """Return parameters as two rounds of tuning make them, by draws that the comparison does not see."""
+    chosen = law(name)
+    row = bound.start(draws_of(chosen.target))
+    rng = np.random.default_rng(SEED + 2)
+    for number in range(2):
+        states = chosen.draw(beta, 500, rng)
+        statistics = apply_bound(chosen.target, bound, states, beta, parameters=row, times=1, seed=SEED + 1 + number)[2]
+        row = bound.tune(np.tile(row, (2, 1)), np.stack([0 * statistics, statistics]))[1]
+    return np.ascontiguousarray(row)
+
+
+def p_values(explorer, name, beta, draws, kernel=None, parameters=None, change=None):
+    """Return the p-values after ten scans from exact draws, by tuned parameters unless others are given.
+
+    Also checks that nothing left the support or the block, that every coordinate moved, and that the log-densities
+    returned are those of the states. `change` may alter the parameters in place.
+    """
+    chosen = law(name)
+    target, bound = chosen.target, explorer.bind(chosen.target, chosen.block)
+    parameters = tuned(bound, name, beta) if parameters is None else parameters
+    states = chosen.draw(beta, draws, np.random.default_rng(SEED))
+    after, logs, _ = apply_bound(
+        target, bound, states, beta, parameters=parameters, kernel=kernel, change=change, times=SCANS, seed=SEED
+    )
+    check_states(chosen, states, after)
+    assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
+    return compare(name, beta, after, logs)
+
+
+def check_states(chosen, before, after):
+    """Check what holds for every state."""
+    target = chosen.target
+    assert ((after >= target.program.lower) & (after <= target.program.upper)).all()
+    explored = np.arange(target.dimension) if chosen.block is None else chosen.block
+    moved = (after != before).mean(axis=0)
+    assert moved.sum() == moved[explored].sum(), "a coordinate outside of the block moved"
+    assert (moved[explored] > 0.01).all(), "a coordinate hardly moved"
