@@ -46,6 +46,11 @@ def test_what_does_not_pay_goes_back_and_stays():
     assert next_explorations(rounds) == 1
 
 
+def test_too_much_is_not_the_same_as_what_did_not_pay():
+    rounds = [round_of(1, 0.95), round_of(4, 0.55), round_of(2, 0.95**2)]
+    assert next_explorations(rounds) == math.ceil(math.log(WANTED) / math.log(0.95))
+
+
 def test_fewer_are_taken_where_fewer_do():
     assert next_explorations([round_of(8, 0.3)]) == 2
 

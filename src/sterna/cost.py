@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # A stretch of so many seconds can be timed; the best of so many stretches counts, as others were disturbed.
 LONG, STRETCHES = 1e-4, 3
+# What takes so many seconds is not done again, and no disturbance of the machine makes a difference.
+TOO_LONG = 1e-2
 
 # Gradients are said to cost from 1 to so many evaluations.
 MOST = 64
@@ -32,7 +34,7 @@ class Cost:
 
 
 def measured(target: "Target") -> Cost:
-    """Time a draw from the reference, at which the likelihood is evaluated twice or more; nobody counts these.
+    """Time evaluations at a draw from the reference, two or more of them; nobody counts these.
 
     What goes wrong here is left for the run to meet, which can say where it happened.
     """
@@ -59,7 +61,7 @@ def seconds_of(call: Callable[[int], object]) -> float:
         if spent > LONG:
             break
         times *= 4
-    if times == 1:
+    if spent > TOO_LONG:
         return spent
     for _ in range(STRETCHES):
         least = min(least, clocked(call, times) / times)

@@ -27,7 +27,7 @@ LEAST_GAIN = 0.25
 
 
 def next_explorations(rounds: "Sequence[Round]") -> int:
-    """Explorations of every chain in a scan of the next round, after all rounds so far.
+    """Explorations of every chain in a scan of the next round, after all rounds of the explorer so far.
 
     If k explorations keep r of the energy, one keeps r^(1/k), as far as each forgets as much as the last. Where chains
     stay in modes of unequal height it is not so: then more explorations do not pay, and the number goes back.
@@ -39,10 +39,17 @@ def next_explorations(rounds: "Sequence[Round]") -> int:
     if fewer and not _pays(fewer[-1], now):
         return fewer[-1].explorations
     wanted = math.ceil(now.explorations * math.log(WANTED) / _log_kept(now) - 1e-9)
-    if any(one.explorations > now.explorations for one in rounds):
-        # more was tried, and did not pay
-        return min(wanted, now.explorations)
-    return min(wanted, GROWTH * now.explorations, MOST)
+    refused = [one.explorations for k, one in enumerate(rounds) if _refused(rounds[:k], one)]
+    most = min(GROWTH * now.explorations, MOST)
+    if any(number > now.explorations for number in refused):
+        most = now.explorations
+    return min(wanted, most)
+
+
+def _refused(before: "Sequence[Round]", one: "Round") -> bool:
+    """Whether a round had more explorations than the last that had fewer, and they did not pay."""
+    fewer = [other for other in before if other.explorations < one.explorations]
+    return bool(fewer) and not _pays(fewer[-1], one)
 
 
 def _pays(before: "Round", now: "Round") -> bool:

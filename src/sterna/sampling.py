@@ -87,7 +87,8 @@ def sample(
     keep_energies
         Whether to keep the log-likelihoods of all chains at all sampling scans, for `result.path_integral`.
     seed
-        The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it).
+        The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it). An explorer
+        that sterna chooses depends on the measured cost of an evaluation: name one for the same bits on other machines.
     workers
         Threads, each of which runs copies; by default one for each copy, up to the number of cores.
     progress
@@ -154,7 +155,7 @@ class _Run:
         self.streams = [new_generator() for _ in range(settings.n_copies)]
         self.stop = threading.Event()
         self.n_chains, self.boost, self.counts = settings.n_chains, 1, np.zeros(2)
-        self.explorations = settings.explorations
+        self.explorations, self.since = settings.explorations, 0
         self.notes: list[str] = []
 
     def go(self) -> Result:
@@ -332,14 +333,17 @@ class _Run:
         """Set the next round's exploration, chains, schedule and explorer parameters from this round's records."""
         last = rounds[-1]
         barrier = last.sighted_barrier
-        if self.settings.auto_explorations:
-            self.explorations = next_explorations(rounds)
+        # rounds of another explorer do not tell how much is kept by this one
+        own = rounds[self.since :]
+        if self.settings.auto_explorations and own:
+            self.explorations = next_explorations(own)
         n_chains = self._next_n_chains(last) if self.settings.auto_chains else self.n_chains
         new_schedule = update_schedule(barrier, n_chains)
         tuned = self.bound.tune(self.parameters, statistics)
         chosen = self.bound.chosen(tuned)
         if chosen != self.bound.chosen(self.parameters) and chosen is not None:
             self.display.choose(chosen)
+            self.since = len(rounds)
         self.parameters = self.bound.carry(tuned, self.schedule, new_schedule)
         known = np.concatenate([[0.0], np.cumsum(last.evidence.known)])
         self.pivot = np.diff(np.interp(new_schedule, self.schedule, known))

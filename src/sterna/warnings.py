@@ -8,6 +8,7 @@ import numpy as np
 from sterna.chains import SATURATED, SLOW_SHARE, explores_slowly, saturated
 from sterna.diagnostics import summary_of
 from sterna.display import count
+from sterna.explorers.base import MOST_DIVERGED
 from sterna.tuning.batches import student_quantile
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ ONCE_IN = 10_000
 
 # Shorter tuning rounds are not compared with the sampling phase.
 LEAST_SCANS_TO_COMPARE = 256
-
-# A larger share of trajectories than this does not diverge by chance.
-MOST_DIVERGED = 0.002
 
 # R-hat above this means that copies, or the halves of one, tell different stories; it is asked of so many scalars.
 HIGH_R_HAT, MOST_SCALARS = 1.05, 20
@@ -85,7 +83,7 @@ def _restarts(result: "Result") -> str | None:
     possible = result.predicted_restarts / result.settings.n_copies
     advice = "Take more scans (n_rounds or n_scans)"
     if fewest < 0.5 * possible:
-        advice += ", or more exploration (a larger `passes` of the explorer)"
+        advice += f", or more exploration (explorations={2 * result.explorations})"
     elif saturated(result.last):
         advice = "Take more chains"
     return (
@@ -106,8 +104,8 @@ def _stuck(result: "Result") -> str | None:
         f"Exploration is slow: {result.restarts} restarts where the rejections would allow "
         f"{result.predicted_restarts:.0f} (normal: more than {SLOW_SHARE:.0%} of it). One scan leaves "
         f"{memory[worst]:.0%} of the energy's fluctuation at beta = {result.schedule[worst]:.3g}, the worst (0 % is "
-        "independent). Take more exploration in each scan (a larger `passes` of the explorer), or more chains "
-        f"(n_chains={more})."
+        "independent). Take more exploration in each scan "
+        f"(explorations={2 * result.explorations}), another explorer, or more chains (n_chains={more})."
     )
 
 
@@ -120,7 +118,7 @@ def _diverged(result: "Result") -> str | None:
     return (
         f"Of the trajectories at beta = {result.schedule[worst]:.3g}, {share:.1%} diverged (normal: less than "
         f"{MOST_DIVERGED:.1%}), so the explorer {result.explorer} may not reach narrow parts of the target, such as "
-        'the neck of a funnel. Take explorer="automala" or "slice", which adapt to them, or leave it to sterna.'
+        'the neck of a funnel. Take explorer="slice", or for real variables "automala", which adapt to them.'
     )
 
 

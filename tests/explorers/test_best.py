@@ -6,23 +6,24 @@ import numpy as np
 import pytest
 
 import sterna
+from sterna.explorers.base import MOST_DIVERGED
 from sterna.explorers.best import (
     CALLS,
     CENTRES,
     CHOSEN,
     COST,
     ENOUGH_CALLS,
-    MOST_DIVERGED,
+    ENOUGH_ROUNDS,
     MOVES,
     ON_TRIAL,
     SLOPES,
-    SUMS,
+    TUNED,
     Trial,
 )
 
 CHAINS, PARTS, WATCHED = 4, 3, 2
 TRIAL = Trial(("a", "b", "c"), WATCHED, 1.0, 2.0)
-HEAD = np.tile([PARTS, ON_TRIAL, WATCHED, *np.tile([0.0, 1.0], WATCHED)], (CHAINS, 1))
+HEAD = np.tile([PARTS, ON_TRIAL, WATCHED, ENOUGH_ROUNDS, *np.tile([0.0, 1.0], WATCHED)], (CHAINS, 1))
 NEVER = np.zeros((PARTS, CHAINS))
 
 
@@ -56,13 +57,46 @@ def test_the_cheapest_is_chosen_and_stays():
     assert (head[:, CHOSEN] == 2).all()
     assert TRIAL.chosen(head) == "c"
     other = statistics(np.full((3, 2), 0.5), [1, 9, 9])
-    assert np.array_equal(TRIAL.tune(head, other, NEVER), head)
+    assert TRIAL.chosen(TRIAL.tune(head, other, NEVER)) == "c"
+    # but not if it diverges later
+    diverged = NEVER.copy()
+    diverged[2, 1] = 2 * MOST_DIVERGED
+    assert TRIAL.chosen(TRIAL.tune(head, other, diverged)) == "a"
+
+
+def test_nothing_is_chosen_before_parts_are_tuned():
+    """However many copies called them."""
+    early = HEAD.copy()
+    early[:, TUNED] = ENOUGH_ROUNDS - 1
+    head = TRIAL.tune(early, statistics(np.full((3, 2), 0.5), [1, 2, 3], calls=1000), NEVER)
+    assert TRIAL.chosen(head) is None
+    assert (head[:, TUNED] == ENOUGH_ROUNDS).all()
+
+
+def test_what_no_part_forgets_tells_nothing():
+    """Modes far apart: neither jumps, and the one that moves within them is the better one."""
+    rows = statistics([[1e-9, 0.5], [1e-9, 0.1], [1e-9, 0.01]], [3, 1, 1])
+    assert TRIAL.prices(*TRIAL._split(rows[1:])) == pytest.approx([9, 19, 199])
+
+
+def test_rounding_is_no_variance():
+    rows = statistics([[1.0, 0.5], [1.0, 0.5], [1.0, 0.5]], [1, 1, 1])
+    values = TRIAL._split(rows)[1]
+    values[:, 0, :2] = [0.1 * 144, 0.01 * 144 * (1 + 1e-15)]
+    records = TRIAL._split(rows)[0]
+    records[:, :, MOVES] = 0.0
+    assert TRIAL.prices(*TRIAL._split(rows[1:])) == pytest.approx([3, 3, 3])
+
+
+def test_what_evaluates_nothing_still_costs_a_call():
+    rows = statistics([[1e-6, 1e-6], [1.0, 1.0], [1.0, 1.0]], [0, 5, 6])
+    assert np.argmin(TRIAL.prices(*TRIAL._split(rows[1:]))) == 1
 
 
 def test_what_diverges_is_not_chosen():
     rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2])
     diverged = NEVER.copy()
-    diverged[2, 3] = 4 * MOST_DIVERGED
+    diverged[2, 3] = 2 * MOST_DIVERGED
     assert TRIAL.chosen(TRIAL.tune(HEAD, rows, diverged)) == "b"
     # a chain that was never explored diverges nowhere
     diverged[2, 3], diverged[2, 0] = 0.0, 1.0
@@ -111,7 +145,6 @@ def test_a_short_run_tells_the_names_of_all():
     best = sterna.Best(sterna.Slice(), sterna.Metropolis())
     result = sterna.sample(sterna.models.normal(2), explorer=best, n_chains=4, n_rounds=3, progress=False)
     assert result.explorer == "best(slice, metropolis)"
-    assert sterna.Best(sterna.Slice()).bind(sterna.models.normal(2)).chosen is not None
 
 
 def test_one_explorer_alone_is_chosen_at_once():
@@ -127,15 +160,11 @@ def test_it_must_have_explorers():
 
 def test_same_bits_for_any_number_of_workers():
     best = sterna.Best(sterna.Slice(), sterna.HMC(), sterna.Elliptical())
+    # one target, whose cost is measured once
+    target = sterna.models.normal(5)
     runs = [
-        sterna.sample(
-            sterna.models.normal(5), explorer=best, n_chains=5, n_rounds=8, n_copies=3, workers=w, progress=False
-        )
+        sterna.sample(target, explorer=best, n_chains=5, n_rounds=8, n_copies=3, workers=w, progress=False)
         for w in (1, 2)
     ]
     assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
     assert runs[0].explorer == runs[1].explorer
-
-
-def test_places_in_a_row_do_not_overlap():
-    assert TRIAL.n_sums == SUMS * WATCHED + WATCHED + PARTS * (MOVES + WATCHED)

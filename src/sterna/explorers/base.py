@@ -24,6 +24,10 @@ Integers = NDArray[np.int64]
 Draw = Callable[[int], Numbers]
 
 
+# A larger share of a chain's trajectories than this does not diverge by chance.
+MOST_DIVERGED = 0.002
+
+
 class Explorer(Protocol):
     """A recipe for exploration."""
 

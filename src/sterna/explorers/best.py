@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD, Program
 from sterna.engine.streams import Stream, uniform
-from sterna.explorers.base import Bound, Explorer, all_coordinates
+from sterna.explorers.base import MOST_DIVERGED, Bound, Explorer, all_coordinates
 from sterna.explorers.composition import ENTRY, check_explorers, compose, moved_on, run_part
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: number of parts, the one chosen (-1 while they are on trial), number of
-# quantities watched; then the centre and scale of each. The first quantity is the energy, the others are coordinates.
-PARTS, CHOSEN, WATCHED, CENTRES = 0, 1, 2, 3
+# quantities watched, rounds after which it was tuned; then the centre and scale of each quantity. The first of these is
+# the energy, the others are coordinates.
+PARTS, CHOSEN, WATCHED, TUNED, CENTRES = 0, 1, 2, 3, 4
 ON_TRIAL = -1.0
 
 # Statistics: for every part its calls, evaluations and gradients, and for every quantity the sum of its squared moves;
@@ -34,12 +35,12 @@ MOST_WATCHED = 8
 SUMS = 4
 # The square of no distance is larger, even summed up.
 FARTHEST = 1e140
-# A choice is made after a round in which every part was called so often for a chain, in the mean.
-ENOUGH_CALLS = 24
-# A part of whose trajectories a larger share diverges is not chosen.
-MOST_DIVERGED = 0.003
-# A part that forgets less than this share in a call counts as if it forgot so much.
-LEAST_FORGOTTEN = 1e-4
+# A choice is made after a round in which every part was called so often for a chain, in the mean, and which came after
+# so many others, however many copies there are: parts must have been tuned before.
+ENOUGH_CALLS, ENOUGH_ROUNDS = 24, 4
+# A part that forgets less than this share of a quantity counts as if it forgot so much; what no part forgets, as modes
+# far apart, tells nothing. A variance as small as this is rounding.
+LEAST_FORGOTTEN, LEAST_VARIANCE = 1e-8, 1e-12
 
 
 @inlined
@@ -110,16 +111,21 @@ class Trial:
         return len(self.names) * (MOVES + self.watched) + (SUMS + 1) * self.watched
 
     def tune(self, head: Numbers, sums: Numbers, diverged: Numbers) -> Numbers:
-        """Choose a part after a round long enough; else learn centres and scales for the next."""
+        """Choose a part after a round long enough; else learn centres and scales for the next.
+
+        What diverges looks quick, as it leaves out what is slow. So it is not chosen, or no longer: then the first is.
+        """
+        head = head.copy()
+        head[:, TUNED] += 1
+        reliable = np.less_equal(np.max(diverged[:, 1:], axis=1), MOST_DIVERGED)
         if head[0, CHOSEN] != ON_TRIAL:
+            if diverged[int(head[0, CHOSEN]), 1:].max() > MOST_DIVERGED:
+                head[:, CHOSEN] = 0
             return head
         records, values = self._split(sums[1:])
-        head = head.copy()
         calls = records[:, :, CALLS]
-        if calls.mean(axis=0).min() >= ENOUGH_CALLS:
+        if calls.mean(axis=0).min() >= ENOUGH_CALLS and head[0, TUNED] > ENOUGH_ROUNDS:
             prices = self.prices(records, values)
-            # what diverges looks quick, as it leaves out what is slow
-            reliable = diverged[:, 1:].mean(axis=1) < MOST_DIVERGED
             head[:, CHOSEN] = int(np.argmin(np.where(reliable, prices, np.inf))) if reliable.any() else 0
             return head
         count = np.maximum(calls.sum(axis=1), 1.0)[:, None]
@@ -142,9 +148,12 @@ class Trial:
         with np.errstate(all="ignore"):
             forgotten = records[:, :, MOVES:] / calls[:, :, None] / (2.0 * variance[:, None, :])
             # what does not vary is not slow
-            forgotten = np.where(variance[:, None, :] > 0.0, forgotten, 1.0)
-            memory = 2.0 / np.clip(forgotten, LEAST_FORGOTTEN, 1.0) - 1.0
+            forgotten = np.where(variance[:, None, :] > LEAST_VARIANCE, forgotten, 1.0)
+            known = (forgotten > LEAST_FORGOTTEN).any(axis=1)[:, None, :]
+            memory = np.where(known, 2.0 / np.clip(forgotten, LEAST_FORGOTTEN, 1.0) - 1.0, 1.0)
             work = self.evaluation_cost * records[:, :, COST] + self.gradient_cost * records[:, :, SLOPES]
+            # a call costs something, if only its own overhead
+            work = np.maximum(work, self.evaluation_cost * calls)
             prices = np.where(calls[:, :, None] > 0.0, memory * (work / calls)[:, :, None], 0.0)
         return np.asarray((prices.sum(axis=0) / (calls > 0.0).sum(axis=0)[:, None]).max(axis=1))
 
@@ -166,8 +175,8 @@ class Best:
 
     The first rounds draw one of the explorers at every turn, and measure how much of a chain's energy and of some of
     its coordinates each forgets for its evaluations. After a round of about 24 turns for each, all chains use the one
-    whose independent draws cost least; one whose trajectories diverge is not chosen. A run too short for that goes on
-    drawing one by chance, which is as exact.
+    whose independent draws cost least. One whose trajectories diverge is not chosen, or given up for the first, which
+    should be the safest. A run too short for that goes on drawing one by chance, which is as exact.
 
     Examples
     --------
@@ -197,7 +206,7 @@ class Best:
         return compose(
             explore_on_trial,
             parts,
-            [len(parts), ON_TRIAL if len(parts) > 1 else 0, watched, *np.tile([0.0, 1.0], watched)],
+            [len(parts), ON_TRIAL if len(parts) > 1 else 0, watched, 0, *np.tile([0.0, 1.0], watched)],
             n_sums=trial.n_sums,
             tune_head=trial.tune,
             chosen=trial.chosen,

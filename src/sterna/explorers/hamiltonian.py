@@ -75,7 +75,8 @@ def walk(
         steps = int(parameters[FEWEST] + uniform(stream) * (parameters[MOST] - parameters[FEWEST] + 1.0))
         set_out(line, start, point)
         after, reached, reference, likelihood = -math.inf, -math.inf, -math.inf, -math.inf
-        if leap(program, line, point, x, logs, beta, parameters[STEP_SIZE], steps):
+        leapt = leap(program, line, point, x, logs, beta, parameters[STEP_SIZE], steps)
+        if leapt:
             after, reached, reference, likelihood = log_joint(program, line, point, x, logs, beta)
         probability = math.exp(min(after - before, 0.0)) if after > -math.inf else 0.0
         if uniform(stream) < probability:
@@ -84,7 +85,7 @@ def walk(
         statistics[TRIED] += 1.0
         statistics[ACCEPTED] += probability
         # a wall of likelihood zero is no fault of the step size
-        if -math.inf < after < before - DIVERGENT:
+        if not leapt or -math.inf < after < before - DIVERGENT:
             statistics[DIVERGED] += 1.0
     put_back(line, start, x)
     add_draw(line, start, statistics)
