@@ -50,6 +50,9 @@ def work_size(taxa: int, patterns: int) -> int:
     return (2 * nodes + N_SPARE) * 4 * patterns + N_NUMBERS * nodes
 
 
+compiled_work_size = inlined(work_size)
+
+
 @inlined
 def down_of(v: int, taxa: int, patterns: int) -> int:
     """Where the vector from below a node begins."""
@@ -154,7 +157,7 @@ def set_length(work: Numbers, v: int, length: float, decay: Any, taxa: int, patt
 def join(
     work: Numbers, weights: Numbers, to: int, one: int, v: int, other: int, w: int, taxa: int, patterns: int
 ) -> float:
-    """Multiply two vectors, each brought along its branch, v and w; return the logarithm by which they were enlarged."""
+    """Multiply two vectors, each brought along its branch, v and w; return the log of what enlarging them takes away."""
     same, transition = work[number_of(SAME, v, taxa, patterns)], work[number_of(TRANSITION, v, taxa, patterns)]
     transversion = work[number_of(TRANSVERSION, v, taxa, patterns)]
     same_w, transition_w = work[number_of(SAME, w, taxa, patterns)], work[number_of(TRANSITION, w, taxa, patterns)]
@@ -226,9 +229,7 @@ def up(tree: Integers, work: Numbers, weights: Numbers, v: int, taxa: int, patte
 
 
 @compiled
-def begin(
-    x: Numbers, tree: Integers, work: Numbers, tips: Numbers, decay: Any, taxa: int, patterns: int
-) -> bool:
+def begin(x: Numbers, tree: Integers, work: Numbers, tips: Numbers, decay: Any, taxa: int, patterns: int) -> bool:
     """Read a state, 2n - 3 parents and as many lengths, and note that nothing is known but the taxa.
 
     Returns whether it is a tree with the labels of its topology.

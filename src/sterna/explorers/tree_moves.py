@@ -1,7 +1,7 @@
 """Moves on unrooted binary trees with branch lengths: exchanges of neighbours, slices of branches, and their law.
 
-- An inner branch has four subtrees around it, which can be paired in three ways. Nearest-neighbour interchange draws the
-  pairing from its exact conditional law.
+- An inner branch has four subtrees around it, which can be paired in three ways. Nearest-neighbour interchange draws
+  the pairing from its exact conditional law.
 - Every branch is updated by slice sampling (Neal 2003) of the logarithm of its length, at the cost of the likelihood
   across this branch alone.
 - Shape and rate of the lengths' Gamma law are drawn together: the shape by a slice with the rate integrated out, the
@@ -35,6 +35,7 @@ from sterna.explorers.pruning import (
     UP_FRESH,
     UP_SCALE,
     begin,
+    compiled_work_size,
     down_of,
     find_terms,
     join,
@@ -299,7 +300,7 @@ def explore(
     taxa, patterns = int(parameters[TAXA]), int(parameters[PATTERNS])
     decay = (parameters[DECAY], parameters[DECAY + 1])
     work = statistics
-    tree = as_pointer(as_address(statistics) + 8 * work_size_compiled(taxa, patterns), types.int64)
+    tree = as_pointer(as_address(statistics) + 8 * compiled_work_size(taxa, patterns), types.int64)
     begin(x, tree, work, tips, decay, taxa, patterns)
     for _ in range(int(parameters[SWEEPS])):
         if taxa > 3:
@@ -309,9 +310,6 @@ def explore(
         draw_law_of_lengths(x, work, taxa, patterns, stream)
     write_back(x, tree, work, taxa, patterns)
     logs[LOG_REFERENCE] = log_prior(x, taxa)
-
-
-work_size_compiled = inlined(work_size)
 
 
 @dataclass(frozen=True)

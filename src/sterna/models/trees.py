@@ -89,7 +89,7 @@ def _draws(parents: ArrayLike) -> NDArray[np.int64]:
 
 
 def _taxa(parent: ArrayLike) -> int:
-    return (np.asarray(parent).shape[-1] + 3) // 2
+    return int(np.asarray(parent).shape[-1] + 3) // 2
 
 
 def _children(parent: ArrayLike) -> list[list[int]]:
