@@ -157,7 +157,7 @@ def set_length(work: Numbers, v: int, length: float, decay: Any, taxa: int, patt
 def join(
     work: Numbers, weights: Numbers, to: int, one: int, v: int, other: int, w: int, taxa: int, patterns: int
 ) -> float:
-    """Multiply two vectors, each brought along its branch, v and w; return the log of what enlarging them takes away."""
+    """Multiply two vectors, each brought along its branch, v and w; return the log of what enlarging them takes."""
     same, transition = work[number_of(SAME, v, taxa, patterns)], work[number_of(TRANSITION, v, taxa, patterns)]
     transversion = work[number_of(TRANSVERSION, v, taxa, patterns)]
     same_w, transition_w = work[number_of(SAME, w, taxa, patterns)], work[number_of(TRANSITION, w, taxa, patterns)]

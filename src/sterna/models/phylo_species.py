@@ -128,7 +128,7 @@ def read_fasta(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def patterns_of(alignment: Mapping[str, str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return which bases every taxon may have in each distinct pattern, (taxa, patterns, 4), and how often it occurs."""
+    """Return the bases that every taxon may have in each distinct pattern, (taxa, patterns, 4), and its frequency."""
     sequences = {name: str(sequence).upper() for name, sequence in alignment.items()}
     lengths = {len(sequence) for sequence in sequences.values()}
     if len(sequences) < 3 or len(lengths) != 1 or 0 in lengths:

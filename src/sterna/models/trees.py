@@ -82,6 +82,57 @@ def splits(parents: ArrayLike, names: Sequence[str] | None = None) -> dict[froze
     return {group: count / len(draws) for group, count in found.most_common()}
 
 
+def genotypes(parent: ArrayLike, place: ArrayLike) -> NDArray[np.bool_]:
+    """Return which cell has which locus, (cells, loci), for one draw of `phylo_cancer`.
+
+    Examples
+    --------
+    >>> genotypes([2, 0], [0, 1, 2]).astype(int).tolist()
+    [[1, 0], [1, 1], [0, 0]]
+    """
+    above, nodes = np.asarray(parent, dtype=np.int64), np.asarray(place, dtype=np.int64)
+    found = np.zeros((len(nodes), len(above)), dtype=bool)
+    for cell, node in enumerate(nodes.tolist()):
+        v = node
+        while v < len(above):
+            found[cell, v] = True
+            v = int(above[v])
+    return found
+
+
+def locus_newick(
+    parent: ArrayLike,
+    place: ArrayLike,
+    loci: Sequence[str] | None = None,
+    cells: Sequence[str] | None = None,
+) -> str:
+    """Write one tree of `phylo_cancer` as a Newick string whose inner nodes are loci and whose leaves are cells.
+
+    A locus that no cell has is a leaf too. By default loci are named L0, L1, ... and cells C0, C1, ...
+
+    Examples
+    --------
+    >>> locus_newick([2, 0], [0, 1, 2])
+    '(((C1)L1,C0)L0,C2)root;'
+    """
+    above, nodes = np.asarray(parent, dtype=np.int64), np.asarray(place, dtype=np.int64)
+    names = [f"L{k}" for k in range(len(above))] if loci is None else list(loci)
+    leaves = [f"C{k}" for k in range(len(nodes))] if cells is None else list(cells)
+    parts: list[list[str]] = [[] for _ in range(len(above) + 1)]
+    children = [np.flatnonzero(above == v).tolist() for v in range(len(above) + 1)]
+    order = [len(above)]
+    for v in order:
+        order.extend(children[v])
+    # a chain of loci can be deeper than Python calls itself
+    for v in reversed(order):
+        parts[v] = [*[_node(parts[k], names[k]) for k in children[v]], *[leaves[c] for c in np.flatnonzero(nodes == v)]]
+    return _node(parts[len(above)], "root") + ";"
+
+
+def _node(parts: list[str], name: str) -> str:
+    return f"({','.join(parts)}){name}" if parts else name
+
+
 def _draws(parents: ArrayLike) -> NDArray[np.int64]:
     """All draws as rows; chains and draws of a posterior are lined up."""
     array = np.asarray(parents, dtype=np.int64)
