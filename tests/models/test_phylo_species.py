@@ -242,6 +242,24 @@ def test_planted_faults_change_energies(fault):
     assert deviation(model("five"), STALE[fault][2], kernel) > 1e-6
 
 
+GUARD = 1234.56789
+
+
+def test_kernel_keeps_to_its_memory():
+    """And gives the same bits whatever that memory holds."""
+    target = model("five")
+    bound, states = target.explorer.bind(target), draws_of(target)(20)
+    first = apply_bound(target, bound, states, 0.3)
+    for garbage in (0.0, np.nan, -1e300):
+        whole = np.full(bound.n_row + 64, GUARD)
+        whole[32:-32] = garbage
+        again = apply_bound(target, bound, states, 0.3, statistics=whole[32:-32])
+        assert np.array_equal(first[0], again[0])
+        assert np.array_equal(first[1], again[1])
+        assert (whole[:32] == GUARD).all()
+        assert (whole[-32:] == GUARD).all()
+
+
 def test_simulated_sites_have_the_likelihood_of_their_pattern():
     """All 256 patterns of four taxa, chi-square at 1e-6."""
     rng, parent, length = np.random.default_rng(1), [4, 5, 5, 0, 4], np.array([0.3, 0.1, 0.5, 0.2, 0.4])

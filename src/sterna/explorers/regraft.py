@@ -3,11 +3,11 @@
 Nodes are the loci, 0 to L - 1, and the root, L. Every locus has a parent among the other nodes, every cell hangs on a
 node, and a cell has the loci on its way to the root.
 
-Regrafting takes a locus out (its children and cells go to its parent) and draws where it comes back: below a node p, and
-above some of the children and cells of p. Each subtree u of p that goes below it gains the locus: its weight changes by
-exp(s_u), where s_u is beta times the sum over the cells of u of log P(y | 1) - log P(y | 0). All subsets of p's subtrees
-together have the weight prod_u (1 + exp(s_u)), so that one pass over the tree gives the law of p, and then every
-subtree goes below by itself. Of a locus only the numbers of ones and zeros in each subtree matter.
+Regrafting takes a locus out (its children and cells go to its parent) and draws where it comes back: below a node p,
+and above some of the children and cells of p. Each subtree u of p that goes below it gains the locus: its weight
+changes by exp(s_u), where s_u is beta times the sum over the cells of u of log P(y | 1) - log P(y | 0). All subsets of
+p's subtrees together have the weight prod_u (1 + exp(s_u)), so that one pass over the tree gives the law of p, and then
+every subtree goes below by itself. Of a locus only the numbers of ones and zeros in each subtree matter.
 """
 
 import math
@@ -381,8 +381,8 @@ class Regraft:
         for share in (self.regrafts, self.moves):
             if not (math.isfinite(share) and share >= 0):
                 raise OptionError(
-                    f"Regraft(regrafts={self.regrafts!r}, moves={self.moves!r}): these are the shares of loci and cells "
-                    "that a scan draws anew; give numbers from 0 up, such as 0.1 or 1."
+                    f"Regraft(regrafts={self.regrafts!r}, moves={self.moves!r}): these are the shares of loci and "
+                    "cells that a scan draws anew; give numbers from 0 up, such as 0.1 or 1."
                 )
         # the kernel reads them by their addresses
         object.__setattr__(self, "observed", np.ascontiguousarray(self.observed, dtype=np.uint8))

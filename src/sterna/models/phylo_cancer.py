@@ -33,7 +33,7 @@ def phylo_cancer(
     :math:`x_{cl} = 1`. The reference is uniform over all :math:`(L+1)^{L+C-1}` such trees; the rates of errors are
     uniform, fpr on (0, fpr_bound) and fnr on (0, fnr_bound). The likelihood is that of independent errors,
 
-    .. math:: L = \prod_{c,l} P(y_{cl} \mid x_{cl}), \qquad P(1 \mid 0) = \mathrm{fpr}, \quad P(0 \mid 1) = \mathrm{fnr}.
+    .. math:: L = \prod_{c,l} P(y_{cl} \mid x_{cl}), \quad P(1 \mid 0) = \mathrm{fpr}, \quad P(0 \mid 1) = \mathrm{fnr}.
 
     The variables are `parent` (the parent of every locus), `place` (the node of every cell), `fpr` and `fnr`; the root
     is number L. `sterna.models.trees` has functions for draws: `genotypes` gives x, `locus_newick` the tree.

@@ -61,8 +61,9 @@ def splits(parents: ArrayLike, names: Sequence[str] | None = None) -> dict[froze
 
     Examples
     --------
-    >>> splits([[5, 4, 4, 5, 0]], names=["human", "chimp", "mouse", "rat"])
-    {frozenset({'mouse', 'rat'}): 1.0}
+    >>> shares = splits([[5, 4, 4, 5, 0]], names=["human", "chimp", "mouse", "rat"])
+    >>> shares[frozenset({"mouse", "rat"})]
+    1.0
     """
     draws = _draws(parents)
     taxa = _taxa(draws[0])
