@@ -50,7 +50,7 @@ def work_size(taxa: int, patterns: int) -> int:
     return (2 * nodes + N_SPARE) * 4 * patterns + N_NUMBERS * nodes
 
 
-compiled_work_size = inlined(work_size)
+compiled_tree_size, compiled_work_size = inlined(tree_size), inlined(work_size)
 
 
 @inlined

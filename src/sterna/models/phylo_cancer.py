@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sterna.engine.compilation import compiled_with_memory
 from sterna.errors import OptionError
 from sterna.explorers.regraft import Regraft, count, log_likelihood_of, pack, put_in_order
 from sterna.models.data import SEED, data_file, say_simulated
@@ -125,6 +126,7 @@ def _check(observed: Any) -> NDArray[np.uint8]:
     return matrix.astype(np.uint8)
 
 
+@compiled_with_memory
 def log_likelihood(x, observed, ones, loci, cells):  # type: ignore[no-untyped-def]
     """Count right and wrong observations; zero likelihood for parents that are not those of a tree."""
     parent, place = x[:loci].astype(np.int64), x[loci : loci + cells].astype(np.int64)
@@ -136,6 +138,7 @@ def log_likelihood(x, observed, ones, loci, cells):  # type: ignore[no-untyped-d
     return log_likelihood_of(seen, present, ones, loci * cells, x[loci + cells], x[loci + cells + 1])
 
 
+@compiled_with_memory
 def log_reference(x, loci, cells, fpr_bound, fnr_bound):  # type: ignore[no-untyped-def]
     """Uniform over trees and rates; zero for parents that are not those of a tree."""
     parent = x[:loci].astype(np.int64)
@@ -145,6 +148,7 @@ def log_reference(x, loci, cells, fpr_bound, fnr_bound):  # type: ignore[no-unty
     return -(loci + cells - 1) * math.log(loci + 1.0) - math.log(fpr_bound) - math.log(fnr_bound)
 
 
+@compiled_with_memory
 def draw(rng, loci, cells, fpr_bound, fnr_bound):  # type: ignore[no-untyped-def]
     """Draw a tree by its code (Pruefer 1918), which is any sequence of L - 1 nodes; places and rates by themselves.
 

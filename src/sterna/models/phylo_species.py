@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.engine.compilation import compiled_with_memory
 from sterna.errors import OptionError
-from sterna.explorers.pruning import hang, label, tree_log_likelihood, tree_size, work_size
+from sterna.explorers.pruning import compiled_tree_size, compiled_work_size, hang, label, tree_log_likelihood
 from sterna.explorers.tree_moves import TINY, TreeMoves, log_prior
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.reference import Reference
@@ -147,15 +148,17 @@ def patterns_of(alignment: Mapping[str, str]) -> tuple[NDArray[np.float64], NDAr
     return tips, weights.astype(np.float64)
 
 
+@compiled_with_memory
 def log_likelihood(x, tips, weights, taxa, decay):  # type: ignore[no-untyped-def]
     """Sum over patterns, by pruning; zero likelihood for parents that are not those of a tree."""
-    tree, work = np.empty(tree_size(taxa), np.int64), np.empty(work_size(taxa, weights.size), np.float64)
+    tree, work = np.empty(compiled_tree_size(taxa), np.int64), np.empty(compiled_work_size(taxa, weights.size))
     return tree_log_likelihood(x, tree, work, tips, weights, decay, taxa, weights.size)
 
 
+@compiled_with_memory
 def log_reference(x, taxa):  # type: ignore[no-untyped-def]
     """Uniform over topologies, Gamma over lengths; zero for parents that are not those of a tree."""
-    tree = np.empty(tree_size(taxa), np.int64)
+    tree = np.empty(compiled_tree_size(taxa), np.int64)
     tree[0] = -1
     for v in range(1, 2 * taxa - 2):
         tree[v] = int(x[v - 1])
@@ -164,6 +167,7 @@ def log_reference(x, taxa):  # type: ignore[no-untyped-def]
     return log_prior(x, taxa)
 
 
+@compiled_with_memory
 def draw(rng, taxa):  # type: ignore[no-untyped-def]
     """Add taxa one after the other at a random branch, which gives every topology once and with its own labels."""
     branches = 2 * taxa - 3
