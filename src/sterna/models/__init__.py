@@ -3,7 +3,9 @@
 from sterna.models.discrete import discrete
 from sterna.models.ising import ising, magnetic
 from sterna.models.normal import normal
+from sterna.models.phylo_cancer import phylo_cancer
+from sterna.models.phylo_species import phylo_species
 from sterna.models.rotor import rotor
 from sterna.models.spin_glass import spin_glass
 
-__all__ = ["discrete", "ising", "magnetic", "normal", "rotor", "spin_glass"]
+__all__ = ["discrete", "ising", "magnetic", "normal", "phylo_cancer", "phylo_species", "rotor", "spin_glass"]

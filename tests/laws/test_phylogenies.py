@@ -1,0 +1,140 @@
+"""Kernels of the two phylogenies with planted faults, compiled, and the longer of their comparisons."""
+
+import cancer_law
+import invariance
+import numpy as np
+import pytest
+import species_law
+from kernels import apply_bound
+from plain import load
+from scipy import stats
+from scipy.special import gammainc
+from species_law import LEVEL
+
+import sterna
+from sterna.models.phylo_cancer import draw as cancer_draw
+from sterna.models.phylo_cancer import observe
+from sterna.models.phylo_species import draw as species_draw
+from sterna.models.phylo_species import evolve
+
+pytestmark = pytest.mark.laws
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.1, 0.3, 1.0])
+def test_five_species(beta):
+    """Thirteen comparisons at 1e-6 each."""
+    assert min(species_law.comparisons(species_law.model("short five"), beta)) > LEVEL
+
+
+# What is changed, and the beta at which it shows.
+SPECIES_FAULTS = {
+    "pairing not annealed": ("annealed(0.0, beta, one)", "annealed(0.0, 1.0, one)", 0.3),
+    "the present pairing twice": ("u < p:", "u < 2.0 * p:", 1.0),
+    "no Jacobian": ("density(value, given) + place", "density(value, given)", 0.3),
+    "length not annealed": ("reference + beta * value", "reference + value", 0.3),
+    "rate's law without its prior": ("(count * shape + 1.0, stream)", "(count * shape, stream)", 0.0),
+    "shape's law without its prior": ("        -shape\n", "        0.0\n", 0.0),
+}
+
+
+@pytest.mark.parametrize("fault", SPECIES_FAULTS)
+def test_faults_of_tree_moves(fault):
+    old, new, beta = SPECIES_FAULTS[fault]
+    kernel = load("explorers/tree_moves.py", [(old, new)], compiled=True).explore
+    assert min(species_law.comparisons(species_law.model("short"), beta, kernel=kernel)) < LEVEL
+
+
+END = "\n\n\n@compiled\ndef find_terms"
+STALE = {
+    "above": (f"            tree[UP_FRESH * nodes + w] = 0{END}", f"            pass{END}", 0.3),
+    "below": ("            tree[DOWN_FRESH * nodes + w] = 0\n", "            pass\n", 0.3),
+    "scales": ("        total -= weights", "        total -= 0.0 * weights", 0.0),
+}
+
+
+@pytest.mark.parametrize("fault", STALE)
+def test_faults_of_pruning(fault):
+    faulty = vars(load("explorers/pruning.py", [STALE[fault][:2]], compiled=True))
+    used = ("begin", "make_fresh", "make_stale", "find_terms", "join", "value_across")
+    kernel = load("explorers/tree_moves.py", compiled=True, **{name: faulty[name] for name in used}).explore
+    assert species_law.deviation(species_law.model("five"), STALE[fault][2], kernel) > 1e-6
+
+
+CANCER_FAULTS = {
+    "rates not annealed": ("fnr, beta * (had - seen), beta * seen", "fnr, 1.0 * (had - seen), 1.0 * seen"),
+    "rates mixed up": ("fpr, beta * wrong, beta * (loci", "fpr, beta * seen, beta * (loci"),
+    "tree not annealed": ("present = beta * (math", "present = (math"),
+    "the last node is left out": ("(log_weights, order, loci, stream)", "(log_weights, order, loci - 1, stream)"),
+    "the last nodes too seldom": ("rest = uniform(stream) * total", "rest = uniform(stream) * 0.9 * total"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", CANCER_FAULTS)
+def test_faults_of_regraft(fault):
+    kernel = load("explorers/regraft.py", [CANCER_FAULTS[fault]], compiled=True).explore
+    assert min(cancer_law.comparisons("two loci", 0.5, kernel)) < LEVEL
+
+
+# Larger trees: states and data drawn together from the model, and then the state again given the data. Pairs of states
+# and data have the same law before and after, whatever the kernel needs of the way between.
+
+
+def both(make, draw_pair, replicates, times):
+    """Return states and log-likelihoods, before and after the kernel at beta = 1, each with data of its own."""
+    rng = np.random.default_rng(1)
+    before, after, logs = [], [], []
+    for k in range(replicates):
+        state, data = draw_pair(rng)
+        target = make(data)
+        moved, end, _ = apply_bound(target, target.explorer.bind(target), state[None], 1.0, times=times, seed=k)
+        before.append(state)
+        after.append(moved[0])
+        logs.append([target.log_densities(state)[1], end[0, 1]])
+    return np.array(before), np.array(after), np.array(logs)
+
+
+def test_species_and_sites_together():
+    """Eight taxa, forty sites; all at 1e-6 for each comparison: lengths, their law, energies, neighbours."""
+
+    def draw_pair(rng):
+        parent, length, shape, rate = species_draw(rng, 8)
+        bases = evolve(rng, parent, length, 40, 3.0)
+        return np.concatenate([parent, length, [shape, rate]]), {
+            str(k): "".join("AGCT"[b] for b in row) for k, row in enumerate(bases)
+        }
+
+    _, after, logs = both(sterna.models.phylo_species, draw_pair, 2000, 3)
+    assert stats.ks_2samp(logs[:, 0], logs[:, 1]).pvalue > LEVEL
+    for column in (-2, -1):
+        assert stats.kstest(after[:, column], "expon").pvalue > LEVEL
+    scaled = gammainc(after[:, -2, None], after[:, -1, None] * after[:, 13:26])
+    for column in scaled.T:
+        assert stats.kstest(column, "uniform").pvalue > LEVEL
+    # two taxa are neighbours with probability 1/(2n - 5)
+    neighbours = sum((after[:, 0] == after[:, k]).sum() for k in range(1, 7))
+    assert stats.binomtest(int(neighbours), 2000, 6 / 11).pvalue > LEVEL
+
+
+def test_cells_and_observations_together():
+    """Twenty loci, thirty cells; all at 1e-6 for each comparison: rates, depths, sizes, energies."""
+
+    def draw_pair(rng):
+        parent, place, fpr, fnr = cancer_draw(rng, 20, 30, 0.1, 0.5)
+        return np.concatenate([parent, place, [fpr, fnr]]), observe(rng, parent, place, fpr, fnr)
+
+    before, after, logs = both(sterna.models.phylo_cancer, draw_pair, 2000, 10)
+    assert (before != after).any(axis=1).mean() > 0.9
+    assert stats.ks_2samp(logs[:, 0], logs[:, 1]).pvalue > LEVEL
+    for column, bound in ((-2, 0.1), (-1, 0.5)):
+        assert stats.kstest(after[:, column] / bound, "uniform").pvalue > LEVEL
+    # children of the root, but for one of them: any of the other loci by itself, with probability 1/(L + 1)
+    children = (after[:, :20] == 20).sum(axis=1) - 1
+    chances = stats.binom(19, 1 / 21).pmf(np.arange(20))
+    assert invariance.chi_square(children, chances) > LEVEL
+    cells = (after[:, 20:50] == 20).sum(axis=1)
+    assert invariance.chi_square(cells, stats.binom(30, 1 / 21).pmf(np.arange(31))) > LEVEL
+    # a locus and a cell by number, as labels are exchangeable
+    for column in (0, 19):
+        counts = np.bincount(after[:, column].astype(int), minlength=21)[np.arange(21) != column]
+        assert stats.chisquare(counts[:-1]).pvalue > LEVEL
+    assert stats.chisquare(np.bincount(after[:, 20].astype(int), minlength=21)).pvalue > LEVEL
