@@ -64,7 +64,7 @@ def density_at(
     value = position if line == REALS else math.floor(position + 0.5)
     if not (program.lower[i] <= value <= program.upper[i]):
         return -math.inf, -math.inf, -math.inf
-    reference = coordinate_reference(program, x, i, value)
+    reference = coordinate_reference(program, x, i, here, value, logs)
     if reference == -math.inf:
         return -math.inf, -math.inf, -math.inf
     if line == INTEGERS and value == here:
