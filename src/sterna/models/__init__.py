@@ -1,9 +1,10 @@
 """Built-in models with known answers; each is a function that returns a `sterna.Target`."""
 
 from sterna.models.discrete import discrete
+from sterna.models.hierarchical import hierarchical
 from sterna.models.ising import ising, magnetic
 from sterna.models.normal import normal
 from sterna.models.rotor import rotor
 from sterna.models.spin_glass import spin_glass
 
-__all__ = ["discrete", "ising", "magnetic", "normal", "rotor", "spin_glass"]
+__all__ = ["discrete", "hierarchical", "ising", "magnetic", "normal", "rotor", "spin_glass"]
