@@ -3,8 +3,9 @@
 from sterna.models.discrete import discrete
 from sterna.models.hierarchical import hierarchical
 from sterna.models.ising import ising, magnetic
+from sterna.models.mixture import mixture
 from sterna.models.normal import normal
 from sterna.models.rotor import rotor
 from sterna.models.spin_glass import spin_glass
 
-__all__ = ["discrete", "hierarchical", "ising", "magnetic", "normal", "rotor", "spin_glass"]
+__all__ = ["discrete", "hierarchical", "ising", "magnetic", "mixture", "normal", "rotor", "spin_glass"]
