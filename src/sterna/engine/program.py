@@ -173,6 +173,28 @@ def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
 
 
 @inlined
+def without_local_change(p: Program) -> Any:
+    """Return the program whose likelihood is evaluated whole for every update."""
+    return Program(
+        p.dimension,
+        p.log_likelihood,
+        0,
+        p.log_reference,
+        p.reference_change,
+        p.draw_reference,
+        p.likelihood_gradient,
+        p.reference_gradient,
+        p.data,
+        p.sort,
+        p.lower,
+        p.upper,
+        p.kind,
+        p.numbers,
+        p.table,
+    )
+
+
+@inlined
 def log_likelihood(program: Program, x: Numbers, logs: Numbers) -> float:
     """Evaluate the log-likelihood at x and count the evaluation."""
     logs[EVALUATIONS] += 1.0

@@ -1,5 +1,6 @@
 """Built-in models with known answers; each is a function that returns a `sterna.Target`."""
 
+from sterna.models.copy_number import copy_number
 from sterna.models.discrete import discrete
 from sterna.models.hierarchical import hierarchical
 from sterna.models.ising import ising, magnetic
@@ -8,4 +9,4 @@ from sterna.models.normal import normal
 from sterna.models.rotor import rotor
 from sterna.models.spin_glass import spin_glass
 
-__all__ = ["discrete", "hierarchical", "ising", "magnetic", "mixture", "normal", "rotor", "spin_glass"]
+__all__ = ["copy_number", "discrete", "hierarchical", "ising", "magnetic", "mixture", "normal", "rotor", "spin_glass"]

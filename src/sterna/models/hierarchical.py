@@ -119,7 +119,7 @@ def draw(rng, launches, least, most):  # type: ignore[no-untyped-def]
     return m, s, p
 
 
-def log_normaliser(a, b):  # type: ignore[no-untyped-def]
+def log_normaliser(a: float, b: float) -> float:
     """Return the logarithm of the Beta function."""
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
