@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint laws figures evidence chains theory bench clean
+.PHONY: demo test lint laws figures evidence chains explorers theory bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
@@ -29,6 +29,10 @@ evidence: $(VENV)/.developing
 
 chains: $(VENV)/.developing
 	$(BIN)/python bench/chains.py
+
+explorers: $(VENV)/.developing
+	$(BIN)/python bench/explorers.py
+	$(BIN)/python bench/evaluations.py
 
 theory: $(VENV)/.developing
 	$(BIN)/python bench/theory.py

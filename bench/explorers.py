@@ -7,12 +7,15 @@ processor. A gradient counts as one evaluation more. `python bench/explorers.py 
 
 import argparse
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from explorer_cases import CASES, Case
 
 import sterna
+from sterna.explorers.default import EXPENSIVE
 from sterna.options import EXPLORERS, as_explorer
 from sterna.tuning.memory import effective_size
 
@@ -38,19 +41,58 @@ def run(case: Case, explorer: Any, n_scans: int | None, n_rounds: int) -> tuple[
     return result, spent * timing["sampling"] / sum(timing.values())
 
 
-def figures(case: Case, explorer: Any, seconds: float) -> tuple[Any, ...]:
-    """Effective draws of the energy and of the slowest coordinate, per second and per 1000 evaluations; scans."""
+@dataclass(frozen=True)
+class Row:
+    """What a run gave: effective draws of the energy and of the slowest coordinate, for what they cost."""
+
+    label: str
+    rates: tuple[float, float, float, float]
+    scans: int
+    restarts: int
+    explorer: str
+    misses: bool
+    """Whether trajectories diverged, so that what it left out is not in its effective size."""
+
+    def __str__(self) -> str:
+        rates = "{:10.1f} {:10.1f} {:10.3f} {:10.3f}".format(*self.rates)
+        note = "  DIVERGES" if self.misses else ""
+        return f"{self.label:32} {rates} {self.scans:8d} {self.restarts:8d}  {self.explorer}{note}"
+
+
+def measure(case: Case, label: str, explorer: Any, seconds: float) -> Row:
+    """Run long enough for so many seconds of sampling."""
     short, spent = run(case, explorer, None, ROUNDS)
-    scans = int(np.clip(short.settings.n_scans * seconds / spent, 1000, MOST_SCANS))
+    scans = int(np.clip(short.settings.n_scans * seconds / spent, 2 * short.settings.n_scans, MOST_SCANS))
     result, spent = run(case, explorer, scans, ROUNDS)
-    share = scans / (scans + 2 ** (ROUNDS + 1) - 2)
-    work = share * (result.evaluations + result.gradient_evaluations)
+    # both runs were tuned alike
+    more = result.evaluations - short.evaluations + result.gradient_evaluations - short.gradient_evaluations
+    work = max(more, 1) * scans / (scans - short.settings.n_scans)
     energy = effective_size(result.energies[:, :, -1])
     draws = np.concatenate([result.posterior[v].values.reshape(scans, -1) for v in result.posterior], axis=1)
-    sizes = [effective_size(column[None]) for column in draws.T if column.std() > 0]
-    slowest = min(sizes) if sizes else np.nan
+    slowest = min(effective_size(column[None]) for column in draws.T if column.std() > 0)
     rates = (energy / spent, slowest / spent, 1e3 * energy / work, 1e3 * slowest / work)
-    return (*rates, scans, result.restarts, f"{result.explorer} x{result.explorations}")
+    return Row(
+        label,
+        rates,
+        scans,
+        result.restarts,
+        f"{result.explorer} x{result.explorations}",
+        bool(result.diverged.max() > 0.002),
+    )
+
+
+def verdict(case: Case, rows: Sequence[Row]) -> str:
+    """Say how far the default is from the best, for each column that counts for a target of this cost."""
+    expensive = case.target.cost.seconds > EXPENSIVE
+    columns = ((2, "energy per evaluation"), (3, "slowest per evaluation"))
+    if not expensive:
+        columns = ((0, "energy per second"), (1, "slowest per second"))
+    own = next(row for row in rows if row.label == "default")
+    said = []
+    for place, what in columns:
+        best = max((row for row in rows if not row.misses), key=lambda row: row.rates[place])
+        said.append(f"{what} {own.rates[place] / best.rates[place]:.2f} of {best.label}")
+    return "default: " + "; ".join(said)
 
 
 def explorers_for(case: Case) -> dict[str, Any]:
@@ -81,11 +123,13 @@ def main() -> None:
         case = CASES[name]()
         print(f"\n{case.name:32} {'ESS per second':>21} {'ESS per 1000 evals':>21} {'scans':>8} {'restarts':>8}")
         print(f"{'':32} {'energy':>10} {'slowest':>10} {'energy':>10} {'slowest':>10}")
+        rows = []
         for label, explorer in explorers_for(case).items():
             if given.explorer in label:
-                row = figures(case, explorer, given.seconds)
-                rates = f"{row[0]:10.1f} {row[1]:10.1f} {row[2]:10.3f} {row[3]:10.3f}"
-                print(f"{label:32} {rates} {row[4]:8d} {row[5]:8d}  {row[6]}", flush=True)
+                rows.append(measure(case, label, explorer, given.seconds))
+                print(rows[-1], flush=True)
+        if not given.explorer:
+            print(verdict(case, rows), flush=True)
 
 
 if __name__ == "__main__":

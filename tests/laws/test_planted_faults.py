@@ -39,6 +39,7 @@ FILES = {
     "cycle": "composition",
     "mix": "composition",
     "dict": "composition",
+    "best, on trial": "best",
 }
 # The function that is the kernel, where there are several.
 FUNCTIONS = {
@@ -49,6 +50,8 @@ FUNCTIONS = {
     "cycle": "explore_in_turn",
     "mix": "explore_by_chance",
     "dict": "explore_in_turn",
+    "best": "explore_on_trial",
+    "best, on trial": "explore_on_trial",
 }
 # Fewer degrees of freedom than usual, so that Student's draws and normal ones differ by more than draws can hide.
 OTHERS = {"fitted, heavy": sterna.Fitted(moves=2, freedom=2.0)}
@@ -133,6 +136,10 @@ FAULTS = [
     Fault("cycle", "parts by the state", "banana", *PARTS),
     Fault("mix", "not annealed", "banana", *PART_BETA),
     Fault("mix", "part by the state", "banana", "part = uniform(stream), 0", "part = 0.9 * (x[0] > 0.5), 0"),
+    Fault("best, on trial", "part by the state", "banana", "int(uniform(stream) * parts)", "1 if x[0] > 0.5 else 0"),
+    Fault("best, on trial", "not annealed", "banana", "logs, beta, parameters, s", "logs, 1.0, parameters, s"),
+    Fault("best", "not annealed", "banana", "logs, beta, parameters, s", "logs, 1.0, parameters, s"),
+    Fault("best", "part by the state", "banana", "int(parameters[CHOSEN]), stream", "int(x[0] > 0.5), stream"),
     Fault("dict", "not annealed", "mixed", *PART_BETA),
     Fault("dict", "parts by the state", "banana", *PARTS),
 ]

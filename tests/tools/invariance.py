@@ -4,14 +4,18 @@
 betas, is made at `LEVEL`: the probability that any of them raises a false alarm is at most `FALSE_ALARM`.
 """
 
+import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from annealed import COMPARISONS, MAKERS, conditional, law
 from kernels import apply_bound, draws_of, logs_of
 from scipy import stats
+from ways import AsPython
 
 import sterna
+from sterna.explorers.base import keep
 from sterna.explorers.composition import Blocks
 
 FALSE_ALARM = 0.001
@@ -22,6 +26,24 @@ SCANS = 10
 NAMED = ("gaussian", "banana", "bounded", "heavy", "simplex", "bimodal", "cliff")
 REAL = (*NAMED, "joint", "funnel")
 DISCRETE = ("few_values", "integers", "lattice")
+
+
+def walk(x, log_density, rng):
+    """Two Metropolis steps of a random walk, as a user would write them."""
+    for _ in range(2):
+        other = x + 0.6 * rng.standard_normal(x.size)
+        if math.log(rng.random()) < log_density(other) - log_density(x):
+            x[:] = other
+
+
+class OnTrial:
+    """An explorer that is never tuned, so that `Best` goes on trying its parts."""
+
+    def __init__(self, explorer):
+        self.explorer = explorer
+
+    def bind(self, target, coordinates=None):
+        return replace(self.explorer.bind(target, coordinates), tune=keep)
 
 
 class Own:
@@ -45,6 +67,7 @@ def shares(snooker=0.0, jump=0.0, radial=0.0):
     return {"snooker": snooker, "jump": jump, "radial": radial}
 
 
+BEST = sterna.Best(sterna.Slice(passes=0.5), sterna.Metropolis(moves=2))
 EVOLUTION = ("gaussian", "bounded", "bimodal")
 
 DICTS = {
@@ -93,6 +116,10 @@ CASES = {
     "mix": one_for_all(
         sterna.Mix(sterna.Slice(), sterna.Metropolis(moves=2), weights=[1, 3]), *NAMED, "mixed", "few_values"
     ),
+    "best": one_for_all(BEST, *NAMED, "mixed", "few_values"),
+    "best, on trial": one_for_all(OnTrial(BEST), *NAMED, "mixed", "few_values"),
+    "move": on_reals(sterna.Move(walk), *REAL),
+    "move, as Python": one_for_all(sterna.Move(AsPython(walk)), "gaussian"),
     "dict": {name: Blocks(explorers) for name, explorers in DICTS.items()},
 }
 ALL = [(explorer, name) for explorer, laws in CASES.items() for name in laws]

@@ -32,6 +32,8 @@ CALLS, COST, SLOPES, MOVES = 0, 1, 2, 3
 # Coordinates watched besides the energy, evenly spaced over the block.
 MOST_WATCHED = 8
 SUMS = 4
+# The square of no distance is larger, even summed up.
+FARTHEST = 1e140
 # A choice is made after a round in which every part was called so often for a chain, in the mean.
 ENOUGH_CALLS = 24
 # A part of whose trajectories a larger share diverges is not chosen.
@@ -44,6 +46,13 @@ LEAST_FORGOTTEN = 1e-4
 def squashed(distance: float, scale: float) -> float:
     """Return a distance from the centre in units of the scale, pressed into (-1, 1): heavy tails have a variance."""
     return distance / (scale + abs(distance))
+
+
+@inlined
+def distance_of(quantity: int, x: Numbers, logs: Numbers, coordinates: Integers, parameters: Numbers) -> float:
+    """Return how far the energy, or a coordinate, is from its centre; so that its square is a number."""
+    value = logs[LOG_LIKELIHOOD] if quantity == 0 else x[coordinates[quantity - 1]]
+    return min(max(value - parameters[CENTRES + 2 * quantity], -FARTHEST), FARTHEST)
 
 
 @compiled
@@ -70,16 +79,14 @@ def explore_on_trial(
     part = int(uniform(stream) * parts)
     evaluations, gradients = logs[EVALUATIONS], logs[GRADIENTS]
     for q in range(watched):
-        value = logs[LOG_LIKELIHOOD] if q == 0 else x[coordinates[q - 1]]
-        before[q] = squashed(value - parameters[CENTRES + 2 * q], parameters[CENTRES + 2 * q + 1])
+        before[q] = squashed(distance_of(q, x, logs, coordinates, parameters), parameters[CENTRES + 2 * q + 1])
     run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * part, stream)
     record = moved_on(statistics, part * own)
     record[CALLS] += 1.0
     record[COST] += logs[EVALUATIONS] - evaluations
     record[SLOPES] += logs[GRADIENTS] - gradients
     for q in range(watched):
-        value = logs[LOG_LIKELIHOOD] if q == 0 else x[coordinates[q - 1]]
-        distance = value - parameters[CENTRES + 2 * q]
+        distance = distance_of(q, x, logs, coordinates, parameters)
         small = squashed(distance, parameters[CENTRES + 2 * q + 1])
         record[MOVES + q] += (small - before[q]) ** 2
         sums[SUMS * q] += small
@@ -124,13 +131,13 @@ class Trial:
         return head
 
     def prices(self, records: Numbers, values: Numbers) -> Numbers:
-        """Cost of an independent draw by every part: of its slowest quantity, summed over chains.
+        """Cost of an independent draw by every part: of its slowest quantity, in the mean over the chains that it met.
 
         A quantity of variance v that moves by m in the square mean keeps r = 1 - m / 2v of itself, and (1 + r)/(1 - r)
         calls make an independent draw.
         """
         calls = records[:, :, CALLS]
-        count = calls.sum(axis=1)[:, None]
+        count = np.maximum(calls.sum(axis=1), 1.0)[:, None]
         variance = values[:, :, 1] / count - (values[:, :, 0] / count) ** 2
         with np.errstate(all="ignore"):
             forgotten = records[:, :, MOVES:] / calls[:, :, None] / (2.0 * variance[:, None, :])
@@ -138,8 +145,8 @@ class Trial:
             forgotten = np.where(variance[:, None, :] > 0.0, forgotten, 1.0)
             memory = 2.0 / np.clip(forgotten, LEAST_FORGOTTEN, 1.0) - 1.0
             work = self.evaluation_cost * records[:, :, COST] + self.gradient_cost * records[:, :, SLOPES]
-            cost = work / calls
-        return np.asarray((memory * cost[:, :, None]).sum(axis=0).max(axis=1))
+            prices = np.where(calls[:, :, None] > 0.0, memory * (work / calls)[:, :, None], 0.0)
+        return np.asarray((prices.sum(axis=0) / (calls > 0.0).sum(axis=0)[:, None]).max(axis=1))
 
     def chosen(self, parameters: Numbers) -> str | None:
         """Return the name of the part chosen, if one is."""

@@ -78,8 +78,9 @@ class OnReals:
         return f"{self.explorer.name} and slice"
 
     def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
-        """Bind both, each to its kind of coordinates."""
+        """Bind both, each to its kind of coordinates, if there are any."""
         block = all_coordinates(target, coordinates)
         real = target.program.sort[block] == REAL
-        parts = [self.explorer.bind(target, block[real]), Slice().bind(target, block[~real])]
+        kinds = [(self.explorer, block[real]), (Slice(), block[~real])]
+        parts = [explorer.bind(target, own) for explorer, own in kinds if len(own) > 0]
         return compose(explore_in_turn, parts, [len(parts)])

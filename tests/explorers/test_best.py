@@ -1,0 +1,141 @@
+"""The best of several explorers is found: by records whose prices are known, and on targets that are known."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sterna
+from sterna.explorers.best import (
+    CALLS,
+    CENTRES,
+    CHOSEN,
+    COST,
+    ENOUGH_CALLS,
+    MOST_DIVERGED,
+    MOVES,
+    ON_TRIAL,
+    SLOPES,
+    SUMS,
+    Trial,
+)
+
+CHAINS, PARTS, WATCHED = 4, 3, 2
+TRIAL = Trial(("a", "b", "c"), WATCHED, 1.0, 2.0)
+HEAD = np.tile([PARTS, ON_TRIAL, WATCHED, *np.tile([0.0, 1.0], WATCHED)], (CHAINS, 1))
+NEVER = np.zeros((PARTS, CHAINS))
+
+
+def statistics(forgotten, cost, gradients=(0, 0, 0), calls=2 * ENOUGH_CALLS, variance=0.25):
+    """Rows in which each part forgets so much of each quantity, (part, quantity), at such a cost a call."""
+    rows = np.zeros((CHAINS, TRIAL.n_sums))
+    records, values = TRIAL._split(rows)
+    records[:, :, CALLS] = calls
+    records[:, :, COST] = calls * np.array(cost)
+    records[:, :, SLOPES] = calls * np.array(gradients)
+    records[:, :, MOVES:] = calls * 2.0 * variance * np.array(forgotten)
+    values[:, :, 1] = PARTS * calls * variance
+    rows[0] = 0.0
+    return rows
+
+
+def test_price_is_the_cost_of_an_independent_draw_of_the_slowest_quantity():
+    rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2], [0, 0, 3])
+    found = TRIAL.prices(*TRIAL._split(rows[1:]))
+    assert found == pytest.approx([10 * 3, 1 * 9, (2 + 2 * 3) * 3])
+
+
+def test_chains_that_a_part_never_met_have_no_price():
+    rows = statistics(np.full((3, 2), 0.5), [10, 1, 2])
+    rows[2] = 0.0
+    assert TRIAL.prices(*TRIAL._split(rows[1:])) == pytest.approx([30, 3, 6])
+
+
+def test_the_cheapest_is_chosen_and_stays():
+    head = TRIAL.tune(HEAD, statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2]), NEVER)
+    assert (head[:, CHOSEN] == 2).all()
+    assert TRIAL.chosen(head) == "c"
+    other = statistics(np.full((3, 2), 0.5), [1, 9, 9])
+    assert np.array_equal(TRIAL.tune(head, other, NEVER), head)
+
+
+def test_what_diverges_is_not_chosen():
+    rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2])
+    diverged = NEVER.copy()
+    diverged[2, 3] = 4 * MOST_DIVERGED
+    assert TRIAL.chosen(TRIAL.tune(HEAD, rows, diverged)) == "b"
+    # a chain that was never explored diverges nowhere
+    diverged[2, 3], diverged[2, 0] = 0.0, 1.0
+    assert TRIAL.chosen(TRIAL.tune(HEAD, rows, diverged)) == "c"
+    # if all diverge, the first is taken, which is the one that needs no step size
+    assert TRIAL.chosen(TRIAL.tune(HEAD, rows, np.ones((PARTS, CHAINS)))) == "a"
+
+
+def test_a_short_round_decides_nothing_and_learns_centres_and_scales():
+    rows = statistics(np.full((3, 2), 0.5), [1, 2, 3], calls=10)
+    values = TRIAL._split(rows)[1]
+    values[1:, :, 2] = 30 * 5.0
+    values[1:, :, 3] = 30 * (5.0**2 + 2.0**2)
+    head = TRIAL.tune(HEAD, rows, NEVER)
+    assert TRIAL.chosen(head) is None
+    assert head[1:, CENTRES::2] == pytest.approx(5.0)
+    assert head[1:, CENTRES + 1 :: 2] == pytest.approx(2.0)
+    assert TRIAL.chosen(TRIAL.tune(HEAD, np.zeros_like(rows), NEVER)) is None
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_trajectories_are_chosen_on_a_normal_law_and_never_in_a_funnel(seed):
+    """HMC is more than ten times cheaper on the first, and misses the neck of the second."""
+    best = sterna.Best(sterna.Slice(), sterna.HMC())
+    normal = sterna.sample(sterna.models.normal(50), explorer=best, n_rounds=8, seed=seed, progress=False)
+    assert normal.explorer == "hmc"
+
+    def funnel(v, x):
+        return -0.5 * (np.sum(x * x) * math.exp(-v) + x.size * v)
+
+    def gradient(v, x):
+        return 0.5 * np.sum(x * x) * math.exp(-v) - 0.5 * x.size, -x * math.exp(-v)
+
+    reference = {"v": sterna.Normal(0, 3), "x": sterna.Normal(0, 10, shape=9)}
+    target = sterna.Target(funnel, reference, gradient=gradient)
+    found = sterna.sample(target, explorer=best, n_chains=8, n_rounds=8, seed=seed, progress=False)
+    assert found.explorer == "slice"
+    assert found.diverged.max() == 0.0
+    alone = sterna.sample(target, explorer="hmc", n_chains=8, n_rounds=9, seed=seed, progress=False)
+    assert alone.diverged.max() > 0.01
+    assert any("diverged" in text for text in alone.warnings)
+    assert not any("diverged" in text for text in normal.warnings)
+
+
+def test_a_short_run_tells_the_names_of_all():
+    best = sterna.Best(sterna.Slice(), sterna.Metropolis())
+    result = sterna.sample(sterna.models.normal(2), explorer=best, n_chains=4, n_rounds=3, progress=False)
+    assert result.explorer == "best(slice, metropolis)"
+    assert sterna.Best(sterna.Slice()).bind(sterna.models.normal(2)).chosen is not None
+
+
+def test_one_explorer_alone_is_chosen_at_once():
+    bound = sterna.Best(sterna.Slice()).bind(sterna.models.normal(2))
+    row = bound.start(lambda n: np.random.default_rng(1).normal(size=(n, 2)))
+    assert bound.chosen(row[None]) == "slice"
+
+
+def test_it_must_have_explorers():
+    with pytest.raises(sterna.OptionError, match="empty"):
+        sterna.Best()
+
+
+def test_same_bits_for_any_number_of_workers():
+    best = sterna.Best(sterna.Slice(), sterna.HMC(), sterna.Elliptical())
+    runs = [
+        sterna.sample(
+            sterna.models.normal(5), explorer=best, n_chains=5, n_rounds=8, n_copies=3, workers=w, progress=False
+        )
+        for w in (1, 2)
+    ]
+    assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
+    assert runs[0].explorer == runs[1].explorer
+
+
+def test_places_in_a_row_do_not_overlap():
+    assert TRIAL.n_sums == SUMS * WATCHED + WATCHED + PARTS * (MOVES + WATCHED)
