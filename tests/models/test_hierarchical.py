@@ -2,10 +2,12 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from kernels import apply_bound, draws_of, logs_of
+from plain import load
 from runs import check_mean
 from scipy import stats
 from scipy.special import betaln, gammaln, logsumexp
@@ -175,28 +177,59 @@ class Collapsed:
         return np.column_stack([m, s, p])
 
 
-def p_of_exploration(beta, target):
+def p_of_exploration(beta, target, explorer):
     """Compare states after ten scans from exact draws with other exact draws, by coordinate; smallest p times six."""
     exact = Collapsed(LAUNCHES, FAILURES, beta)
     states, others = (exact.draw(10_000, np.random.default_rng(seed)) for seed in (1, 2))
-    after, logs, _ = apply_bound(target, target.explorer.bind(target), states, beta)
+    after, logs, _ = apply_bound(target, explorer.bind(target), states, beta)
     assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
     assert ((after != states).mean(axis=0) > 0.5).all()
     return 6 * min(stats.ks_2samp(after[:, k], others[:, k]).pvalue for k in range(6))
 
 
+@pytest.mark.parametrize("own", [True, False], ids=["collapsed", "slices"])
 @pytest.mark.parametrize("beta", [0.3, 1.0])
-def test_exploration_leaves_the_law_unchanged(beta):
+def test_exploration_leaves_the_law_unchanged(beta, own):
     """False-alarm rate: 1e-6."""
-    assert p_of_exploration(beta, small()) > LEVEL
-
-
-def test_exploration_check_catches_one_failure_more():
+    target = small()
+    assert p_of_exploration(beta, target, target.explorer if own else sterna.Slice()) > LEVEL
+    # planted fault: one failure more
     other = sterna.models.hierarchical(LAUNCHES, FAILURES + np.array([0, 1, 0, 0]))
-    assert p_of_exploration(1.0, other) < LEVEL
+    assert p_of_exploration(beta, other, other.explorer if own else sterna.Slice()) < LEVEL
 
 
-def test_runs_find_evidence_and_means():
+FAULTS = {
+    "size without its Jacobian": (
+        "+ 2.0 * math.log(10.0 + size) >= level",
+        "+ 2.0 * math.log(10.0 + x[SIZE]) >= level",
+    ),
+    "size without its prior": ("total = -0.1 * s", "total = 0.0 * s"),
+    "not annealed": ("log_gamma_draw(a + beta * failures[r], stream)", "log_gamma_draw(a + failures[r], stream)"),
+    "old mean": ("a, b = x[MEAN] * x[SIZE], (1.0", "a, b = 0.5 * x[SIZE], (1.0"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_of_the_collapsed_kernel_are_caught(fault):
+    target, exact = small(), Collapsed(LAUNCHES, FAILURES, 0.3)
+    kernel = load("explorers/beta_binomial.py", [FAULTS[fault]], compiled=True).explore
+    states, others = (exact.draw(10_000, np.random.default_rng(seed)) for seed in (1, 2))
+    after, _, _ = apply_bound(target, target.explorer.bind(target), states, 0.3, kernel=kernel)
+    assert min(stats.ks_2samp(after[:, k], others[:, k]).pvalue for k in range(6)) < LEVEL
+
+
+def test_the_explorer_of_other_data_is_refused():
+    target, other = small(), sterna.models.hierarchical(LAUNCHES, FAILURES + np.array([0, 1, 0, 0]))
+    with pytest.raises(sterna.OptionError, match="another model"):
+        other.explorer.bind(target)
+    with pytest.raises(sterna.OptionError, match="not a part"):
+        target.explorer.bind(target, np.arange(3))
+    with pytest.raises(sterna.OptionError, match="passes"):
+        replace(target.explorer, passes=-1)
+
+
+@pytest.mark.parametrize("explorer", [None, sterna.Slice()], ids=["collapsed", "slices"])
+def test_runs_find_evidence_and_means(explorer):
     """Within 4 standard errors of the collapsed model: false alarms of 6e-5, three times."""
     rng = np.random.default_rng(5)
     launches = rng.integers(1, 30, size=20)
@@ -204,7 +237,7 @@ def test_runs_find_evidence_and_means():
     exact = Collapsed(launches, failures)
     assert exact.log_evidence == pytest.approx(Collapsed(launches, failures, points=900).log_evidence, abs=1e-6)
     target = sterna.models.hierarchical(launches, failures)
-    result = sterna.sample(target, n_chains=8, n_rounds=11, n_copies=1, progress=False)
+    result = sterna.sample(target, explorer=explorer, n_chains=8, n_rounds=11, n_copies=1, progress=False)
     assert abs(result.log_evidence.value - exact.log_evidence) < 4 * result.log_evidence.error
     assert result.log_evidence.error < 0.2
     check_mean(result.posterior["m"].values.ravel(), exact.mean(exact.m))

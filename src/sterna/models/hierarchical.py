@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sterna.errors import OptionError
-from sterna.explorers.slice import Slice
+from sterna.explorers.beta_binomial import BetaBinomial
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.reference import Reference
 from sterna.space import Real
@@ -40,7 +40,8 @@ def hierarchical(launches: Any = None, failures: Any = None, clamp: bool = True)
     nearest number inside of the unit interval, which is smaller: 2e-308. Either sets the extreme tail of the energy at
     beta = 0.
 
-    Explored by slices, each of which pays for the terms of its own coordinate alone.
+    Explored by slices of the law of m and s alone, from which all p are integrated out, and exact draws of p given
+    them. `explorer=sterna.Slice()` is the original's; by local changes, a slice pays for its own coordinate alone.
 
     Parameters
     ----------
@@ -66,19 +67,21 @@ def hierarchical(launches: Any = None, failures: Any = None, clamp: bool = True)
         simulated = path is None
         launches, failures = simulate(np.random.default_rng(SEED)) if path is None else read(path)
     trials, failed = _check(launches, failures)
+    least = LEAST if clamp else float(np.finfo(np.float64).tiny)
+    counts = trials.astype(np.float64), failed.astype(np.float64)
     space = {"m": Real(0, 1), "s": Real(lower=0), "p": Real(0, 1, shape=len(trials))}
     target = Target(
         log_likelihood,
         Reference(draw, log_reference, space, local_change=reference_change),
         {
-            "launches": trials.astype(np.float64),
-            "failures": failed.astype(np.float64),
+            "launches": counts[0],
+            "failures": counts[1],
             "constant": float(np.sum(gammaln(trials + 1) - gammaln(failed + 1) - gammaln(trials - failed + 1))),
-            "least": LEAST if clamp else np.finfo(np.float64).tiny,
+            "least": least,
             "most": MOST,
         },
         local_change=likelihood_change,
-        explorer=Slice(),
+        explorer=BetaBinomial(*counts, least, MOST),
         name="hierarchical",
     )
     return say_simulated(target) if simulated else target
