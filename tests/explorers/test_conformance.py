@@ -248,7 +248,8 @@ def test_memory_does_not_grow(name, allocations):
     place.run(times=1000)
     after = allocations()
     assert (after.mi_alloc - before.mi_alloc) == (after.mi_free - before.mi_free)
-    if lean:
+    # a user's move may make arrays
+    if lean and name != "move":
         assert after.alloc - before.alloc < 50
     assert resident() - memory < 2**20
 
@@ -270,8 +271,8 @@ def fenced_target():
     return sterna.Target(fenced, FENCED, gradient=fenced_gradient)
 
 
-# Those that have targets of their own, without states of likelihood zero.
-ON_THEIR_OWN = ("heat bath", "gibbs, conditional")
+# Those that have targets of their own, without states of likelihood zero; a user's move that ends at one is an error.
+ON_THEIR_OWN = ("heat bath", "gibbs, conditional", "move")
 
 
 @pytest.mark.parametrize("beta", [5e-324, 1e-300, 1e-3, 1.0])

@@ -168,4 +168,5 @@ def test_fault_is_caught(fault):
 
 def test_every_explorer_has_two():
     counts = Counter(fault.explorer.split(",")[0] for fault in FAULTS)
-    assert min(counts[name.split(",")[0]] for name in CASES) >= 2
+    # those of moves are beside their other tests
+    assert min(counts[name.split(",")[0]] for name in CASES if not name.startswith("move")) >= 2

@@ -241,7 +241,7 @@ class AutoMALA:
     metric
         "diagonal" or "dense": whether correlations are learned too, at the cost of the squared number of coordinates.
     trajectories
-        How many steps a scan has; by default 3 d^0.35 of d coordinates.
+        How many steps a scan has; by default d^0.35 of d coordinates.
 
     Examples
     --------

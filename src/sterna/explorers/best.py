@@ -37,7 +37,7 @@ FARTHEST = 1e140
 # A choice is made after a round in which every part was called so often for a chain, in the mean.
 ENOUGH_CALLS = 24
 # A part of whose trajectories a larger share diverges is not chosen.
-MOST_DIVERGED = 0.01
+MOST_DIVERGED = 0.003
 # A part that forgets less than this share in a call counts as if it forgot so much.
 LEAST_FORGOTTEN = 1e-4
 

@@ -48,8 +48,8 @@ Integers = NDArray[np.int64]
 QUARTER_TURN = 0.5 * math.pi
 MOST_STEPS = 256
 # A trajectory whose energy is off by so much has met a curvature that its step is too long for. With tuned steps the
-# error has a deviation of about 1.
-DIVERGENT = 10.0
+# error has a deviation of about 1, and one of 30 is instability.
+DIVERGENT = 30.0
 
 
 @inlined
@@ -193,7 +193,7 @@ class MALA:
     metric
         "diagonal" or "dense": whether correlations are learned too, at the cost of the squared number of coordinates.
     trajectories
-        How many steps a scan has; by default 3 d^0.35 of d coordinates.
+        How many steps a scan has; by default d^0.35 of d coordinates.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def bind_walk(
 
 def steps_of_scan(count: int) -> int:
     """Return how many single steps a scan has by default: so many that its memory hardly grows with the dimension."""
-    return 3 * math.ceil(count**0.35)
+    return math.ceil(count**0.35)
 
 
 def check_metric(what: str, metric: str) -> None:
