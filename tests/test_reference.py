@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from annealed import funnel_density, funnel_draw, funnel_terms, law
+from kernels import apply_bound, logs_of
 from scipy import stats
 from ways import WAYS, AsPython, compiled
 
@@ -323,6 +325,142 @@ def test_bounds_of_real_variables_are_just_inside():
     assert -1e-300 < upper[1] < 0
     assert (lower[2], upper[2]) == (0.0, 5.0)
     assert np.isfinite([lower[3], upper[3]]).all()
+
+
+# --------------------------------------------------------------------------------------------- local changes
+
+COUPLINGS = np.array([[0, 2, -1], [2, 0, 3], [-1, 3, 0]])
+
+
+def draw_three(rng):
+    return rng.integers(-2, 3, 3)
+
+
+def pairs(k, couplings):
+    total = 0.0
+    for i in range(3):
+        for j in range(i):
+            total += couplings[i, j] * k[i] * k[j]
+    return total
+
+
+def change_of_pairs(x, i, new, couplings):
+    field = 0.0
+    for j in range(3):
+        field += couplings[i, j] * x[j]
+    return (new - x[i]) * field
+
+
+def sum_of_three(k):
+    return k.sum()
+
+
+def law_of_one(i, beta, k, couplings):
+    field = 0.0
+    for j in range(3):
+        field += couplings[i, j] * k[j]
+    return np.arange(-2, 3) * (field + beta)
+
+
+def three_integers(way=compiled, change=change_of_pairs):
+    change = None if change is None else way(change)
+    reference = Reference(way(draw_three), way(pairs), {"k": sterna.Integer(-2, 2, shape=3)}, local_change=change)
+    return sterna.Target(way(sum_of_three), reference, {"couplings": COUPLINGS})
+
+
+EXPLORERS = {
+    "slice": sterna.Slice(),
+    "gibbs": sterna.Gibbs(),
+    "gibbs, conditional": sterna.Gibbs(conditional=law_of_one),
+    "metropolis": sterna.Metropolis(moves=2),
+}
+
+
+def explored(target, explorer):
+    states = np.random.default_rng(4).integers(-2, 3, size=(50, 3)).astype(float)
+    return apply_bound(target, explorer.bind(target), states, 0.5, times=20)[:2]
+
+
+@WAYS
+@pytest.mark.parametrize("explorer", EXPLORERS.values(), ids=EXPLORERS)
+def test_local_change_gives_the_same_bits_as_the_whole_density(way, explorer):
+    """Log-densities are integers here, so that running sums are exact."""
+    local, whole = three_integers(way), three_integers(way, None)
+    assert local.compiled == (way is compiled)
+    assert (local.program.reference_change != 0, whole.program.reference_change) == (True, 0)
+    (after, logs), (other, other_logs) = explored(local, explorer), explored(whole, explorer)
+    assert np.array_equal(after, other)
+    assert np.array_equal(logs, other_logs)
+
+
+@pytest.mark.parametrize("explorer", EXPLORERS.values(), ids=EXPLORERS)
+def test_comparison_catches_a_local_change_of_half_the_size(explorer):
+    def half(x, i, new, couplings):
+        return 0.5 * change_of_pairs(x, i, new, couplings)
+
+    logs, right = (explored(three_integers(change=change), explorer)[1] for change in (half, None))
+    assert not np.array_equal(logs, right)
+
+
+def change_of_funnel(x, i, new):
+    scale, effect = (new, x[1]) if i == 0 else (x[0], new)
+    return funnel_density(scale, effect) - funnel_density(x[0], x[1])
+
+
+def without_scale(x, i, new):
+    return change_of_funnel(x, i, new) + (math.log(new / x[0]) if i == 0 else 0.0)
+
+
+def p_of_funnel(change, beta):
+    """Smallest p of the two exact laws after ten scans from exact draws, times two."""
+    reference = Reference(funnel_draw, funnel_density, EFFECT, local_change=change)
+    target, exact = sterna.Target(funnel_terms, reference), law("funnel")
+    states = exact.draw(beta, DRAWS, np.random.default_rng(1))
+    after, logs, _ = apply_bound(target, sterna.Slice().bind(target), states, beta)
+    found = [stats.kstest(column, "uniform").pvalue for column in exact.uniforms(beta, after)]
+    return 2 * min(found), np.abs(logs[:, :2] - logs_of(target, after)[:, :2]).max()
+
+
+@pytest.mark.parametrize("beta", [0.1, 1.0])
+def test_slices_by_a_local_change_leave_the_law_unchanged(beta):
+    """False-alarm rate: 1e-6 in each case."""
+    p, error = p_of_funnel(change_of_funnel, beta)
+    assert p > FALSE_ALARM
+    assert error < 1e-9
+    # planted fault: the change leaves out a term
+    p, error = p_of_funnel(without_scale, beta)
+    assert p < FALSE_ALARM
+    assert error > 1e-3
+
+
+def test_local_change_that_is_no_number_is_named_with_its_point():
+    target = three_integers(change=lambda x, i, new: math.nan)
+    with pytest.raises(sterna.EvaluationError, match=r"change of the reference's log-density is NaN or \+inf at k=\["):
+        sterna.sample(target, n_chains=4, n_rounds=4, progress=False)
+
+
+@WAYS
+def test_error_of_a_local_change_is_named(way):
+    def change(x, i, new):
+        if new > 0:
+            raise ValueError("no change here")
+        return 0.0
+
+    with pytest.raises(sterna.EvaluationError, match="ValueError: no change here"):
+        sterna.sample(three_integers(way, change), n_chains=4, n_rounds=4, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (3, "the reference's local_change=3 is not a function"),
+        (lambda x, i: 0.0, "the reference's local_change has 2 parameters; its first 3"),
+        (lambda x, i, new, sigma: 0.0, "the reference's local_change has a parameter 'sigma'"),
+    ],
+)
+def test_local_change_that_cannot_be_called_so_is_refused(change, message):
+    with pytest.raises(sterna.TargetError, match=message):
+        three_integers(change=change)
 
 
 # ---------------------------------------------------------------------------------------------------- errors

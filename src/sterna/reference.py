@@ -30,6 +30,10 @@ class Reference:
         vector `x` of the length that `draw` returns.
     gradient
         The gradient of `log_density`, for explorers that follow it; as `gradient` of `sterna.Target`.
+    local_change
+        `local_change(x, i, new)` (and data by name) returns the change of the log-density when coordinate i of the flat
+        state x becomes `new`; as `local_change` of `sterna.Target`. A simplex is stored as the fractions broken off a
+        stick, and the density is then that of the fractions.
 
     Examples
     --------
@@ -51,6 +55,7 @@ class Reference:
     log_density: Callable[..., Any]
     space: Mapping[str, Kind] | None = field(default=None)
     gradient: Callable[..., Any] | None = None
+    local_change: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("draw", self.draw), ("log_density", self.log_density)):

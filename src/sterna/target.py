@@ -108,9 +108,7 @@ class Target:
         weakref.finalize(self, callback.forget, self._handles)
         functions = {"log_likelihood": self._density(log_likelihood, "log_likelihood", callback.LIKELIHOOD)}
         if local_change is not None:
-            if not callable(local_change):
-                raise TargetError(f"local_change={local_change!r} is not a function.")
-            functions["likelihood_change"] = self._change(local_change)
+            functions["likelihood_change"] = self._change(local_change, "local_change", callback.CHANGE)
         if gradient is not None:
             self._gradients["likelihood_gradient"] = self._gradient(gradient, "gradient", callback.GRADIENT)
         if isinstance(reference, Reference):
@@ -121,6 +119,10 @@ class Target:
             functions["log_reference"] = self._density(
                 reference.log_density, "the reference's log_density", callback.REFERENCE
             )
+            if reference.local_change is not None:
+                functions["reference_change"] = self._change(
+                    reference.local_change, "the reference's local_change", callback.REFERENCE_CHANGE
+                )
             functions["draw_reference"] = self._draw(reference.draw)
         tables = coordinate_tables(self.space, distributions)
         self.program = Program(
@@ -128,6 +130,7 @@ class Target:
             log_likelihood=functions["log_likelihood"],
             likelihood_change=functions.get("likelihood_change", 0),
             log_reference=functions.get("log_reference", 0),
+            reference_change=functions.get("reference_change", 0),
             draw_reference=functions.get("draw_reference", 0),
             likelihood_gradient=0,
             reference_gradient=0,
@@ -291,8 +294,9 @@ class Target:
         fallback = callback.python_log_reference if reference else callback.python_log_likelihood
         return self._entry(build, what, fallback, place, plain, LOG_DENSITY)
 
-    def _change(self, function: Callable[..., Any]) -> int:
-        what = "local_change"
+    def _change(self, function: Callable[..., Any], what: str, place: int) -> int:
+        if not callable(function):
+            raise TargetError(f"{what}={function!r} is not a function.")
         arguments = binding.arguments_of(function, what, self.space, self._data.given, leading=3)
         take = binding.python_arguments(arguments, self.space, self._data)
 
@@ -306,7 +310,8 @@ class Target:
         def plain(x: NDArray[np.float64], coordinate: int, new: float) -> float:
             return as_number(_call(function, take(x), x.copy(), coordinate, new), what)
 
-        return self._entry(build, what, callback.python_change, callback.CHANGE, plain, CHANGE)
+        fallback = callback.python_change if place == callback.CHANGE else callback.python_reference_change
+        return self._entry(build, what, fallback, place, plain, CHANGE)
 
     def conditional(self, function: Callable[..., Any]) -> tuple[int, int, Callable[..., None]]:
         """Address, handle and Python form of a user's conditional laws, `conditional(i, beta, ...)` of `sterna.Gibbs`.

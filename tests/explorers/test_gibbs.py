@@ -44,7 +44,7 @@ def plain_sweep(faults, forks, logs):
 
     names = {
         "uniform": lambda stream: Symbol(forks),
-        "coordinate_reference": lambda program, x, i, value: at(x, i, value, 0),
+        "coordinate_reference": lambda program, x, i, here, value, own: at(x, i, value, 0),
         "reference_of": lambda program, x, i, here, own: own[0],
         "coordinate_likelihood": lambda program, x, i, here, value, own: at(x, i, value, 1),
         "as_pointer": lambda array, kind: array,

@@ -44,7 +44,7 @@ def transition_matrix(beta, reach, moves, faults=()):
         as_pointer=lambda array, kind: array,
         moved_on=lambda numbers, places: numbers[places:],
         read_line=lambda *arguments: 0.0,
-        coordinate_reference=lambda program, x, i, value: at(x, i, value),
+        coordinate_reference=lambda program, x, i, here, value, logs: at(x, i, value),
         reference_of=lambda program, x, i, here, logs: reference(x),
         coordinate_likelihood=likelihood_at,
     )

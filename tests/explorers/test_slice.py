@@ -55,3 +55,24 @@ def widths_after_tuning(target):
     statistics, row = np.zeros(2), np.array([1.0, 1.0, 1.0, 1.0])
     apply_bound(target, bound, states, 1.0, times=1, parameters=row, statistics=statistics)
     return bound.tune(row[None], statistics[None])[0, 2]
+
+
+def test_whole_evaluations_in_the_place_of_local_changes():
+    """A local change that is wrong shows whether it is used; energies are integers, so that running sums are exact."""
+
+    def pairs(k):
+        return k[0] * k[1] - 2.0 * k[1] * k[2]
+
+    def wrong(x, i, new):
+        return new - x[i]
+
+    reference = {"k": sterna.DiscreteUniform(-3, 3, shape=3)}
+    local, whole = sterna.Target(pairs, reference, local_change=wrong), sterna.Target(pairs, reference)
+    states = np.random.default_rng(1).integers(-3, 4, size=(50, 3)).astype(float)
+
+    def explored(target, explorer):
+        return apply_bound(target, explorer.bind(target), states, 0.5)[:2]
+
+    exact = explored(whole, sterna.Slice())
+    assert all(np.array_equal(a, b) for a, b in zip(explored(local, sterna.Slice(local=False)), exact, strict=True))
+    assert not np.array_equal(explored(local, sterna.Slice())[1], exact[1])

@@ -10,8 +10,8 @@ from numba import types
 from sterna.engine.compilation import as_pointer, compiled_callback
 
 # The head of every data block: handles of Python functions, and the dimension.
-LIKELIHOOD, CHANGE, REFERENCE, DRAW, GRADIENT, REFERENCE_GRADIENT, DIMENSION = range(7)
-HEAD = 7
+LIKELIHOOD, CHANGE, REFERENCE, REFERENCE_CHANGE, DRAW, GRADIENT, REFERENCE_GRADIENT, DIMENSION = range(8)
+HEAD = 8
 
 _functions: dict[int, Callable[..., Any]] = {}
 _handles = count(1)
@@ -63,6 +63,17 @@ def python_change(state: int, coordinate: int, new: float, data: int) -> float:
     block = numba.carray(as_pointer(data, types.int64), HEAD)
     x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
     handle = block[CHANGE]
+    with numba.objmode(value="float64"):
+        value = call_python(handle, x, coordinate, new)
+    return value  # noqa: RET504
+
+
+@compiled_callback
+def python_reference_change(state: int, coordinate: int, new: float, data: int) -> float:
+    """Evaluate a Python local-change function of the reference."""
+    block = numba.carray(as_pointer(data, types.int64), HEAD)
+    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    handle = block[REFERENCE_CHANGE]
     with numba.objmode(value="float64"):
         value = call_python(handle, x, coordinate, new)
     return value  # noqa: RET504

@@ -45,6 +45,7 @@ class Program(NamedTuple):
     log_likelihood: int
     likelihood_change: int
     log_reference: int
+    reference_change: int
     draw_reference: int
     likelihood_gradient: int
     reference_gradient: int
@@ -62,7 +63,7 @@ class Program(NamedTuple):
         return np.array(fields, dtype=np.int64)
 
 
-PROGRAM = types.NamedTuple([types.int64] * 8 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
+PROGRAM = types.NamedTuple([types.int64] * 9 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
 GENERATOR = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
 # f(state, data): states and data travel as addresses.
@@ -104,12 +105,13 @@ def view(block: Integers) -> Program:
         block[5],
         block[6],
         block[7],
-        as_pointer(block[8], types.int64),
-        as_pointer(block[9], types.float64),
+        block[8],
+        as_pointer(block[9], types.int64),
         as_pointer(block[10], types.float64),
-        as_pointer(block[11], types.int64),
-        as_pointer(block[12], types.float64),
+        as_pointer(block[11], types.float64),
+        as_pointer(block[12], types.int64),
         as_pointer(block[13], types.float64),
+        as_pointer(block[14], types.float64),
     )
 
 
@@ -156,8 +158,31 @@ def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
         likelihood,
         p.likelihood_change,
         p.log_reference,
+        p.reference_change,
         p.draw_reference,
         gradient,
+        p.reference_gradient,
+        p.data,
+        p.sort,
+        p.lower,
+        p.upper,
+        p.kind,
+        p.numbers,
+        p.table,
+    )
+
+
+@inlined
+def without_local_change(p: Program) -> Any:
+    """Return the program whose likelihood is evaluated whole for every update."""
+    return Program(
+        p.dimension,
+        p.log_likelihood,
+        0,
+        p.log_reference,
+        p.reference_change,
+        p.draw_reference,
+        p.likelihood_gradient,
         p.reference_gradient,
         p.data,
         p.sort,
@@ -250,15 +275,23 @@ def check_draw(logs: Numbers) -> None:
 
 
 @inlined
-def coordinate_reference(program: Program, x: Numbers, i: int, value: float) -> float:
+def coordinate_reference(program: Program, x: Numbers, i: int, here: float, value: float, logs: Numbers) -> float:
     """Log-density of the reference along coordinate i, up to a constant; writes the value into x.
 
-    For an independent reference this is the coordinate's own term.
+    For an independent reference this is the coordinate's own term. A joint one with a local-change function pays for
+    local terms only, from its log-density at `here`, which logs hold.
     """
     x[i] = value
     if program.log_reference == 0:
         return coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, value)
-    return log_reference(program, x)
+    if program.reference_change == 0:
+        return log_reference(program, x)
+    x[i] = here
+    change = call_change(program.reference_change, (as_address(x), i, value, program.data))
+    x[i] = value
+    if not change < math.inf:
+        raise NotANumber("local change of the reference's log-density is NaN or +inf")
+    return logs[LOG_REFERENCE] + change
 
 
 @inlined

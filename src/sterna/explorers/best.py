@@ -149,7 +149,7 @@ class Trial:
             forgotten = records[:, :, MOVES:] / calls[:, :, None] / (2.0 * variance[:, None, :])
             # what does not vary is not slow
             forgotten = np.where(variance[:, None, :] > LEAST_VARIANCE, forgotten, 1.0)
-            known = (forgotten > LEAST_FORGOTTEN).any(axis=1)[:, None, :]
+            known = np.any(forgotten > LEAST_FORGOTTEN, axis=1, keepdims=True)
             memory = np.where(known, 2.0 / np.clip(forgotten, LEAST_FORGOTTEN, 1.0) - 1.0, 1.0)
             work = self.evaluation_cost * records[:, :, COST] + self.gradient_cost * records[:, :, SLOPES]
             # a call costs something, if only its own overhead

@@ -87,7 +87,7 @@ def draw_value(program: Program, x: Numbers, i: int, beta: float, logs: Numbers,
         value = value_at(program, i, number)
         if value == here:
             continue
-        reference = coordinate_reference(program, x, i, value)
+        reference = coordinate_reference(program, x, i, here, value, logs)
         if reference == -math.inf:
             continue
         likelihood = coordinate_likelihood(program, x, i, here, value, logs)
@@ -171,6 +171,8 @@ def explore_by_conditional(
                 before = coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, here)
                 after = coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, value)
                 logs[LOG_REFERENCE] += after - before
+            elif program.reference_change != 0:
+                logs[LOG_REFERENCE] = coordinate_reference(program, x, i, here, value, logs)
             if program.likelihood_change != 0:
                 logs[LOG_LIKELIHOOD] = coordinate_likelihood(program, x, i, here, value, logs)
             x[i] = value
@@ -178,7 +180,7 @@ def explore_by_conditional(
         if place == count:
             place = 0
     if changed:
-        if program.log_reference != 0:
+        if program.log_reference != 0 and program.reference_change == 0:
             logs[LOG_REFERENCE] = log_reference(program, x)
         if program.likelihood_change == 0:
             logs[LOG_LIKELIHOOD] = log_likelihood(program, x, logs)

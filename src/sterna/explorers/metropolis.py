@@ -114,7 +114,7 @@ def step_of_one(program: Program, x: Numbers, logs: Numbers, beta: float, i: int
     if new == here:
         return 1.0
     reference_here = reference_of(program, x, i, here, logs)
-    reference = coordinate_reference(program, x, i, new)
+    reference = coordinate_reference(program, x, i, here, new, logs)
     if reference == -math.inf:
         x[i] = here
         return 0.0

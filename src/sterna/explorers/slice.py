@@ -21,6 +21,7 @@ from sterna.engine.program import (
     coordinate_likelihood,
     coordinate_reference,
     reference_of,
+    without_local_change,
 )
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
@@ -64,7 +65,7 @@ def density_at(
     value = position if line == REALS else math.floor(position + 0.5)
     if not (program.lower[i] <= value <= program.upper[i]):
         return -math.inf, -math.inf, -math.inf
-    reference = coordinate_reference(program, x, i, value)
+    reference = coordinate_reference(program, x, i, here, value, logs)
     if reference == -math.inf:
         return -math.inf, -math.inf, -math.inf
     if line == INTEGERS and value == here:
@@ -226,6 +227,21 @@ def explore(
     sweep(program, x, logs, beta, parameters, statistics, data, stream)
 
 
+@compiled
+def explore_whole(
+    program: Program,
+    x: Numbers,
+    logs: Numbers,
+    beta: float,
+    parameters: Numbers,
+    statistics: Numbers,
+    data: Integers,
+    stream: Stream,
+) -> None:
+    """Explore one replica by whole evaluations of the likelihood, though it may have a local change."""
+    sweep(without_local_change(program), x, logs, beta, parameters, statistics, data, stream)
+
+
 @dataclass(frozen=True)
 class Slice:
     """Coordinate slice sampling, for real, integer and binary coordinates alike.
@@ -235,6 +251,9 @@ class Slice:
     passes
         How many times each scan updates every coordinate. A fraction updates that share of them;
         0 leaves exploration to the reference chain alone.
+    local
+        Whether to use the target's local change, if it has one. For variables that all terms of the likelihood know of,
+        the change is the difference of two evaluations, and one whole evaluation is cheaper.
 
     Examples
     --------
@@ -247,6 +266,7 @@ class Slice:
     """
 
     passes: float = 1.0
+    local: bool = True
     name = "slice"
 
     def __post_init__(self) -> None:
@@ -262,7 +282,7 @@ class Slice:
             return np.concatenate([[updates, len(block)], widths, widths])
 
         return Bound(
-            kernel=target.kernels.get(explore, explore),
+            kernel=target.kernels.get(explore, explore) if self.local else explore_whole,
             data=(block,),
             start=start,
             n_statistics=2 * len(block),

@@ -1,0 +1,162 @@
+"""A mixture of two normal distributions whose indicators are sampled (paper, table of models)."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.errors import OptionError
+from sterna.explorers.slice import Slice
+from sterna.models.data import SEED, data_file, say_simulated
+from sterna.reference import Reference
+from sterna.space import Binary, Real, Simplex
+from sterna.target import Target
+
+SIZES = {300: "mixture_data.csv", 150: "mixture_data_150.csv"}
+
+MEAN, DEVIATION, LARGEST = 150.0, 100.0, 100.0
+
+# Places in the state: the stick of the weights, two means, two deviations; the indicators follow.
+SHARE, MEANS, DEVIATIONS, FIRST = 0, 1, 3, 5
+
+LOG_DENSITY_OF_MEAN = -math.log(DEVIATION) - 0.5 * math.log(2.0 * math.pi)
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+
+
+def mixture(y: Any = None, size: int = 300) -> Target:
+    r"""Mixture of two normal distributions, with the component of every observation among the variables.
+
+    .. math::
+
+        w \sim \text{Dirichlet}(1, 1), \quad \mu_k \sim N(150, 100^2), \quad \sigma_k \sim U(0, 100), \quad
+        z_i \sim \text{Categorical}(w), \quad y_i \sim N(\mu_{z_i}, \sigma_{z_i}^2)
+
+    Only the terms of y are annealed; z given w belongs to the reference. The variables are `w`, `mu`, `sigma` and `z`.
+    Exchanging the two components changes nothing, so there are two modes of equal weight: a single chain stays
+    in one of them.
+
+    Explored by three passes of slices and exact draws of z, as in the original, with running energies: an indicator
+    pays for its own term, a component's mean or deviation for those of its observations.
+
+    Parameters
+    ----------
+    y
+        The observations. By default the files mixture/mixture_data.csv or mixture/mixture_data_150.csv of the data
+        folder; without one, as many simulated from the model.
+    size
+        Number of observations if y is not given: 300 or 150.
+
+    Examples
+    --------
+    >>> import numpy as np, sterna
+    >>> target = sterna.models.mixture(y=np.array([100.0, 200.0]))
+    >>> target.space.names, target.dimension
+    (['w', 'mu', 'sigma', 'z'], 7)
+    """
+    simulated = False
+    if y is None:
+        if size not in SIZES:
+            raise OptionError(f"mixture(size={size}): the paper has 300 and 150 observations; give others as y.")
+        path = data_file("mixture", SIZES[size])
+        simulated = path is None
+        y = simulate(np.random.default_rng(SEED), size) if path is None else np.loadtxt(path)
+    seen = np.asarray(y)
+    if seen.ndim != 1 or seen.size == 0 or seen.dtype.kind not in "iuf" or not np.isfinite(seen).all():
+        raise OptionError("mixture(y=...): give a vector of finite numbers.")
+    space = {
+        "w": Simplex(2),
+        "mu": Real(shape=2),
+        "sigma": Real(0, LARGEST, shape=2),
+        "z": Binary(shape=seen.size),
+    }
+    target = Target(
+        log_likelihood,
+        Reference(draw, log_reference, space, local_change=reference_change),
+        {"y": seen.astype(np.float64)},
+        local_change=likelihood_change,
+        explorer=Slice(passes=3),
+        name="mixture",
+    )
+    return say_simulated(target) if simulated else target
+
+
+def simulate(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    """Draw observations from the model."""
+    share, mu, sigma = rng.random(), rng.normal(MEAN, DEVIATION, 2), rng.uniform(0.0, LARGEST, 2)
+    z = (rng.random(size) >= share).astype(np.int64)
+    return rng.normal(mu[z], sigma[z])
+
+
+def draw(rng, y):  # type: ignore[no-untyped-def]
+    """Draw weights, means, deviations and indicators."""
+    share = rng.random()
+    mu = rng.normal(MEAN, DEVIATION, 2)
+    sigma = np.maximum(rng.uniform(0.0, LARGEST, 2), 1e-300)
+    z = np.zeros(y.size, dtype=np.int64)
+    for k in range(y.size):
+        z[k] = 0 if rng.random() < share else 1
+    return np.array([share, 1.0 - share]), mu, sigma, z
+
+
+def log_reference(w, mu, z):  # type: ignore[no-untyped-def]
+    """Return the log-density of weights, means, deviations and indicators."""
+    second = 0
+    for value in z:
+        second += value
+    total = 2.0 * (LOG_DENSITY_OF_MEAN - math.log(LARGEST))
+    for value in mu:
+        total -= 0.5 * ((value - MEAN) / DEVIATION) ** 2
+    return total + (z.size - second) * math.log(w[0]) + second * math.log(w[1])
+
+
+def reference_change(x, i, new):  # type: ignore[no-untyped-def]
+    """Return the change of the reference: indicators know of the weights alone, and nothing of each other."""
+    if i >= FIRST:
+        return (new - x[i]) * (math.log1p(-x[SHARE]) - math.log(x[SHARE]))
+    if i >= DEVIATIONS:
+        return 0.0
+    if i >= MEANS:
+        return -0.5 * (new - x[i]) * (new + x[i] - 2.0 * MEAN) / DEVIATION**2
+    second = 0.0
+    for k in range(FIRST, x.size):
+        second += x[k]
+    first = x.size - FIRST - second
+    return first * math.log(new / x[SHARE]) + second * (math.log1p(-new) - math.log1p(-x[SHARE]))
+
+
+def log_likelihood(mu, sigma, z, y):  # type: ignore[no-untyped-def]
+    """Sum of the normal terms."""
+    total = 0.0
+    for k in range(y.size):
+        standard = (y[k] - mu[z[k]]) / sigma[z[k]]
+        total -= 0.5 * standard * standard + math.log(sigma[z[k]])
+    return total - y.size * HALF_LOG_TWO_PI
+
+
+def likelihood_change(x, i, new, y):  # type: ignore[no-untyped-def]
+    """Return the change of the terms that know of coordinate i."""
+    if i >= FIRST:
+        if new == x[i]:
+            return 0.0
+        value, old, other = y[i - FIRST], int(x[i]), int(new)
+        before = (value - x[MEANS + old]) / x[DEVIATIONS + old]
+        after = (value - x[MEANS + other]) / x[DEVIATIONS + other]
+        return 0.5 * (before * before - after * after) + math.log(x[DEVIATIONS + old] / x[DEVIATIONS + other])
+    if i == SHARE:
+        return 0.0
+    component = float((i - MEANS) % 2)
+    count, total, square, centre = 0.0, 0.0, 0.0, x[MEANS + (i - MEANS) % 2]
+    for k in range(y.size):
+        own = 1.0 if x[FIRST + k] == component else 0.0
+        away = own * (y[k] - centre)
+        count += own
+        total += away
+        square += away * away
+    if count == 0.0:
+        return 0.0
+    if i < DEVIATIONS:
+        step, deviation = new - x[i], x[i + 2]
+        return step / deviation * ((total - 0.5 * count * step) / deviation)
+    inverse, old = 1.0 / new, 1.0 / x[i]
+    return 0.5 * square * (old * old - inverse * inverse) + count * math.log(x[i] / new)
