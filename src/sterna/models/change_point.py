@@ -47,9 +47,11 @@ def change_point(counts: ArrayLike | None = None, rate: float = 1 / 15) -> Targe
     return say_simulated(target) if simulated else target
 
 
-def simulate(days: int = 74, change: int = 44, early: float = 18.0, late: float = 23.0) -> NDArray[np.int64]:
+def simulate(
+    days: int = 74, change: int = 44, early: float = 18.0, late: float = 23.0, seed: int = SEED
+) -> NDArray[np.int64]:
     """Draw counts from the model at the given parameters."""
-    rng = np.random.Generator(np.random.PCG64(SEED))
+    rng = np.random.Generator(np.random.PCG64(seed))
     return rng.poisson(np.where(np.arange(days) <= change, early, late))
 
 

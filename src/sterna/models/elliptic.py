@@ -4,6 +4,7 @@ import math
 
 from sterna.distributions import Uniform
 from sterna.errors import OptionError
+from sterna.explorers.slice import Slice
 from sterna.models.log_terms import binomial, binomial_slope, log_coefficient
 from sterna.target import Target
 
@@ -32,7 +33,8 @@ def elliptic(trials: int = 100_000, successes: int = 50_000, width: float = 3.0)
         )
     data = {"trials": trials, "successes": successes, "constant": log_coefficient(successes, trials)}
     square = {"x": Uniform(-width, width), "y": Uniform(-width, width)}
-    return Target(log_likelihood, square, data, gradient=gradient, name="elliptic")
+    # slices step over the region of zero likelihood, in a twentieth of the time of trajectories
+    return Target(log_likelihood, square, data, gradient=gradient, explorer=Slice(), name="elliptic")
 
 
 def probability(x: float, y: float) -> float:

@@ -76,9 +76,11 @@ def read() -> tuple[Numbers, Numbers] | None:
     return incidents[known], temperatures[known]
 
 
-def simulate(flights: int = 23, intercept: float = 15.0, slope: float = -0.23) -> tuple[Numbers, Numbers]:
+def simulate(
+    flights: int = 23, intercept: float = 15.0, slope: float = -0.23, seed: int = SEED
+) -> tuple[Numbers, Numbers]:
     """Draw temperatures between 53 and 81 degrees, and incidents from the model at the given parameters."""
-    rng = np.random.Generator(np.random.PCG64(SEED))
+    rng = np.random.Generator(np.random.PCG64(seed))
     temperatures = rng.integers(53, 82, flights).astype(np.float64)
     chance = 1.0 / (1.0 + np.exp(-intercept - slope * temperatures))
     return (rng.random(flights) < chance).astype(np.float64), temperatures

@@ -15,6 +15,9 @@ from sterna.target import Target
 
 Numbers = NDArray[np.float64]
 
+# at which labels are simulated
+INTERCEPT, COEFFICIENTS = 1.5, (-1.0, -0.03, -0.4, 0.0, 0.0, 2.6, 0.0, 0.0)
+
 
 def spike_slab(
     labels: ArrayLike | None = None, covariates: ArrayLike | None = None, size: int = 200, naive: bool = False
@@ -30,7 +33,7 @@ def spike_slab(
 
     The log-probabilities are exact by default. With `naive=True` they are as the paper's software computes them: a
     probability that rounds to 0 or 1 on the wrong side makes the likelihood zero, which happens to 0.37 of the
-    reference's draws, and is a jump of the barrier at beta = 0.
+    reference's draws, and is a jump of the barrier at beta = 0. Lambda is about 4.7 in both forms (paper: 4.7).
 
     Data: `labels` and `covariates` (a row each); else the first `size` of spike_slab_titanic/titanic.csv of the data
     folder, with the covariates class, age, siblings and spouses, parents and children, fare, female, child (below
@@ -84,15 +87,15 @@ def with_derived(columns: list[Numbers], female: Numbers) -> Numbers:
     return np.column_stack([*columns, female, columns[1] < 10.0, columns[0]])
 
 
-def simulate(size: int = 200) -> tuple[Numbers, Numbers]:
+def simulate(size: int = 200, seed: int = SEED) -> tuple[Numbers, Numbers]:
     """Draw passengers like those of the Titanic, and labels from the model with four coefficients switched on."""
-    rng = np.random.Generator(np.random.PCG64(SEED))
+    rng = np.random.Generator(np.random.PCG64(seed))
     place = rng.choice([1.0, 2.0, 3.0], size, p=[0.24, 0.21, 0.55])
     age = rng.normal(29.0, 14.0, size).clip(1.0, 80.0).round()
     relatives = [np.minimum(rng.geometric(p, size) - 1.0, 8.0) for p in (0.66, 0.72)]
     fare = np.round(rng.lognormal(4.7 - 0.75 * place, 0.6), 2)
     covariates = with_derived([place, age, *relatives, fare], (rng.random(size) < 0.35).astype(np.float64))
-    predictor = 1.5 + covariates @ np.array([-1.0, -0.03, -0.4, 0.0, 0.0, 2.6, 0.0, 0.0])
+    predictor = INTERCEPT + covariates @ np.array(COEFFICIENTS)
     return (rng.random(size) < 1.0 / (1.0 + np.exp(-predictor))).astype(np.float64), covariates
 
 
