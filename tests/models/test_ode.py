@@ -1,13 +1,11 @@
 """The differential equation: its curve by integrating the equation, its evidence by importance sampling."""
 
-import functools
-
 import numpy as np
 import pytest
-from model_checks import SHARED, check_run, check_simulator, check_values, use_real_data
+from model_checks import check_run, check_simulator, check_values
+from ode_truth import ode_means, ode_truth
 from plain import load
-from scipy import integrate, optimize, stats
-from scipy.special import gammainc, gammaln, logsumexp
+from scipy import integrate
 
 import sterna
 from sterna.models.ode import PARAMETERS, ode, simulate
@@ -55,56 +53,6 @@ def plain_naive(times, observations):
         return log_prior(t0, km0, beta, delta, sigma), value
 
     return log_densities
-
-
-@functools.cache
-def exact(draws=400_000):
-    """Log evidence with its error, and posterior means of t0, km0, the slower and the faster rate, and sigma."""
-    return truth(*simulate(), draws)
-
-
-def truth(times, observations, draws):
-    """Importance sampling in the logarithms of four parameters, with sigma integrated out.
-
-    Two modes are mirror images of each other, and all else fits the data worse by a factor of exp(100) and more.
-    """
-    n = len(times)
-
-    def curve(logs):
-        t0, km0, slow, fast = (10.0**logs.T)[:, ..., None]
-        since = times - t0
-        return km0 * (np.exp(-slow * since) - np.exp(-fast * since)) / (fast - slow)
-
-    start = np.log10([2.0, 5.0, 0.2, 0.8])
-    fit = optimize.least_squares(lambda logs: observations - curve(logs), start, x_scale=0.01)
-    covariance = np.linalg.inv(fit.jac.T @ fit.jac) * 2 * fit.cost / (n - 4)
-    proposal = stats.multivariate_t(fit.x, 1.2 * covariance, df=6)
-    logs = proposal.rvs(draws, random_state=np.random.default_rng(1))
-    half = 0.5 * np.sum((observations - curve(logs)) ** 2, axis=1)
-    inside = gammainc(n / 2, half / 1e-4) - gammainc(n / 2, half / 1e4)
-    log_l = np.log(inside / 2) + gammaln(n / 2) - n / 2 * np.log(2 * np.pi * half) - np.log(4 * LN10)
-    # twice, as each of the two modes has one order of the rates
-    log_w = log_l + np.log(2.0) - np.log(3 * 10**3) - proposal.logpdf(logs)
-    low, high = [-2, -5, -5, -5], [1, 5, 5, 5]
-    log_w[np.any((logs < low) | (logs > high), axis=1)] = -np.inf
-    weight = np.exp(log_w - logsumexp(log_w))
-    # E[sigma] given the others is a ratio of two such integrals
-    sigma = np.sqrt(half) * np.exp(gammaln((n - 1) / 2) - gammaln(n / 2))
-    values = np.column_stack([10.0**logs, sigma])
-    error = np.sqrt(draws * np.sum(weight**2) - 1) / np.sqrt(draws)
-    return logsumexp(log_w) - np.log(draws), error, weight @ values
-
-
-def means(values):
-    t0, km0, slow, fast, sigma = values
-    return {
-        lambda p: p["t0"]: t0,
-        lambda p: p["km0"]: km0,
-        lambda p: np.minimum(p["beta"], p["delta"]): slow,
-        lambda p: np.maximum(p["beta"], p["delta"]): fast,
-        lambda p: p["sigma"]: sigma,
-        lambda p: p["beta"] > p["delta"]: 0.5,
-    }
 
 
 def test_log_densities():
@@ -155,24 +103,9 @@ def test_the_simulator_and_the_likelihood_agree():
 
 def test_a_run_finds_what_importance_sampling_does():
     """Evidence and six means, at 6e-5 each; the errors of importance sampling are far smaller."""
-    evidence, error, values = exact()
+    evidence, error, values = ode_truth(*simulate())
     assert error < 2e-3
-    check_run(ode(*simulate()), evidence, means(values), n_chains=24, n_rounds=12)
-
-
-def test_a_run_does_not_find_the_evidence_of_a_wider_prior():
-    with pytest.raises(AssertionError):
-        check_run(ode(*simulate()), exact()[0] - np.log(10.0), {}, n_chains=24, n_rounds=10)
-
-
-def test_the_papers_data(monkeypatch):
-    use_real_data(monkeypatch)
-    times, _, observations = np.loadtxt(SHARED / "ode_mrna" / "processed.csv", delimiter=",", skiprows=1).T
-    assert len(times) == 52
-    evidence, _, values = truth(times, observations, 200_000)
-    result = check_run(ode(), evidence, means(values), n_chains=50, n_rounds=11)
-    # 6.4 in the paper, whose own error is not known
-    assert result.global_barrier == pytest.approx(6.4, rel=0.1)
+    check_run(ode(*simulate()), evidence, ode_means(values), n_chains=24, n_rounds=11)
 
 
 def test_data_are_simulated_where_none_are_given(monkeypatch):
