@@ -103,7 +103,7 @@ def test_spike_slab_of_the_papers_data(monkeypatch):
     use_real_data(monkeypatch)
     exact = SpikeSlab(*read(SHARED / "spike_slab_titanic" / "titanic.csv", 200), draws=15_000)
     assert exact.error < 0.02
-    result = check_run(spike_slab(naive=True), exact.log_evidence, spike_slab_means(exact), n_chains=30, n_rounds=11)
+    result = check_run(spike_slab(naive=True), exact.log_evidence, spike_slab_means(exact), n_chains=30, n_rounds=10)
     assert result.rejection.sum() == pytest.approx(4.7, rel=0.1)
     # the planted fault: one covariate forgotten
     with pytest.raises(AssertionError):
@@ -111,7 +111,7 @@ def test_spike_slab_of_the_papers_data(monkeypatch):
 
 
 def test_ode_of_the_papers_data(monkeypatch):
-    """Evidence and six means, at 6e-5 each; the barrier is 6.4 in the paper."""
+    """Evidence, five means and the weight of a mode, at 6e-5 each; the barrier is 6.4 in the paper."""
     use_real_data(monkeypatch)
     times, _, observations = np.loadtxt(SHARED / "ode_mrna" / "processed.csv", delimiter=",", skiprows=1).T
     assert len(times) == 52
@@ -119,6 +119,10 @@ def test_ode_of_the_papers_data(monkeypatch):
     for naive in (False, True):
         result = check_run(ode(naive=naive), evidence, ode_means(values), n_chains=50, n_rounds=12)
         assert result.global_barrier == pytest.approx(6.4, rel=0.1)
+        # modes change with restarts alone: batches of 800 scans, where other means have 200
+        first = np.asarray(result.posterior["beta"] > result.posterior["delta"], dtype=float).ravel()
+        batches = [part.mean() for part in np.array_split(first, 10)]
+        assert stats.ttest_1samp(batches, 0.5).pvalue > 6e-5
     # the planted fault: a prior ten times as wide
     with pytest.raises(AssertionError):
         check_run(ode(), evidence - np.log(10.0), {}, n_chains=50, n_rounds=12)

@@ -49,5 +49,4 @@ def ode_means(values):
         lambda p: np.minimum(p["beta"], p["delta"]): slow,
         lambda p: np.maximum(p["beta"], p["delta"]): fast,
         lambda p: p["sigma"]: sigma,
-        lambda p: p["beta"] > p["delta"]: 0.5,
     }
