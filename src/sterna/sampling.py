@@ -349,7 +349,9 @@ class _Run:
         self.pivot = np.diff(np.interp(new_schedule, self.schedule, known))
         # a short round may have seen no reference draw of positive likelihood
         means = np.where(np.isfinite(last.energies.mean), last.energies.mean, self.centre)
-        self.centre = np.interp(new_schedule, self.schedule, means)
+        # the reference's mean may be larger by any factor, and would cost the digits of the others' moments
+        others = np.interp(new_schedule[1:], self.schedule[1:], means[1:])
+        self.centre = np.concatenate([means[:1], others])
         if n_chains != self.n_chains:
             self._count()
             nearest = nearest_chains(barrier.smooth(self.schedule), barrier.smooth(new_schedule))

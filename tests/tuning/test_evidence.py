@@ -18,6 +18,7 @@ from sterna.tuning.evidence import (
     Steps,
     _best_name,
     _convex_slopes,
+    _curve,
     backward_stones,
     bennett,
     combined,
@@ -649,3 +650,13 @@ def test_best_estimate_of_chains_that_do_not_overlap_does_not_state_a_small_erro
     batches = batches_of(found, np.zeros(1), schedule=ends)
     best = evidence(ends, np.zeros(1), batches, energies(batches, np.zeros(2))).best
     assert abs(best.value - 72.0) <= 5 * best.error
+
+
+def test_infinite_steps_of_both_signs_make_no_curve_and_no_warning():
+    """A short round may see no positive likelihood on one side of a pair, and nothing else on another."""
+    none = np.zeros((1, 4, 3))
+    steps = Steps(np.array([-np.inf, np.inf, 0.5]), none, np.zeros(3))
+    means = Energies(np.zeros(4), np.ones(4), np.zeros(4), np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), 1.0)
+    curve = _curve(np.linspace(0, 1, 4), steps, means)
+    assert curve.value[:2].tolist() == [0.0, -np.inf]
+    assert np.isnan(curve.value[2:]).all()

@@ -253,7 +253,9 @@ def _difference(first: Steps, second: Steps) -> Estimate:
 
 def _curve(schedule: Numbers, steps: Steps, energies: Energies) -> EvidenceCurve:
     """Add the steps up; between them the curve follows its slopes at the betas, which are mean log-likelihoods."""
-    value = np.concatenate([[0.0], np.cumsum(steps.value)])
+    with np.errstate(invalid="ignore"):
+        # steps of a short round may be infinite, in both directions
+        value = np.concatenate([[0.0], np.cumsum(steps.value)])
     drawn = standard_errors(np.cumsum(steps.influence, axis=2))
     error = np.concatenate([[0.0], np.maximum(drawn, np.sqrt(np.cumsum(steps.least_variance)))])
     jump = math.log1p(-energies.zero_share) if energies.zero_share < 1 else -math.inf

@@ -1,0 +1,39 @@
+"""Weakly identified product of two probabilities (paper, appendix on models and data)."""
+
+from sterna.distributions import Uniform
+from sterna.errors import OptionError
+from sterna.models.log_terms import binomial, binomial_slope, log_coefficient
+from sterna.target import Target
+
+
+def product(trials: int = 100_000, successes: int = 50_000) -> Target:
+    r"""Number of successes whose probability is a product, so that the posterior is a thin curve.
+
+    .. math:: x, y \sim \mathrm{Uniform}(0, 1), \quad K \sim \mathrm{Binomial}(n, xy)
+
+    u = xy has the density -log u under the reference, so that all else is a one-dimensional integral: Lambda = 3.732
+    (paper: 3.7).
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.models.product(trials=10, successes=5).log_densities(x=0.5, y=1.0)
+    (0.0, -1.4020...)
+    """
+    if not 0 <= successes <= trials or trials < 1:
+        raise OptionError(f"product(trials={trials}, successes={successes}): successes must be from 0 to trials.")
+    data = {"trials": trials, "successes": successes, "constant": log_coefficient(successes, trials)}
+    return Target(
+        log_likelihood, {"x": Uniform(0.0, 1.0), "y": Uniform(0.0, 1.0)}, data, gradient=gradient, name="product"
+    )
+
+
+def log_likelihood(x, y, trials, successes, constant):  # type: ignore[no-untyped-def]
+    """Return the binomial log-probability."""
+    return binomial(successes, trials, x * y, constant)
+
+
+def gradient(x, y, trials, successes):  # type: ignore[no-untyped-def]
+    """Return the derivatives by x and y."""
+    slope = binomial_slope(successes, trials, x * y)
+    return slope * y, slope * x
