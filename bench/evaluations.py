@@ -91,6 +91,7 @@ def report(setting: Setting, target: sterna.Target, centres: np.ndarray, seeds: 
         result = sterna.sample(
             target,
             explorer=setting.explorer,
+            explorations=1,
             n_rounds=setting.n_rounds,
             n_scans=setting.n_scans,
             seed=seed,

@@ -123,12 +123,13 @@ def as_line(row: Row) -> str:
     """Return a row as a line of text."""
     n = "-" if row.n is None else str(row.n)
     found = f"{row.log_evidence:.3f} ± {row.error:.3f}"
+    explorer = row.explorer if len(row.explorer) <= 40 else row.explorer[:37] + "..."
     times = "" if row.explorations == 1 else f" x{row.explorations}"
     data = ", simulated data" if row.simulated else ""
     return (
         f"{row.label:<16}{n:>7}{row.d:>8}{row.n_chains:>5}{row.paper_barrier:>7.4g}{row.rejections:>8.2f}{row.off:>+7.1%}"
         f"{row.barrier:>9.2f}{found:>22}{row.acceptance:>8.3f}{row.restarts:>9}{row.seconds:>9.1f}"
-        f"  {row.explorer}{times}{data}"
+        f"  {explorer}{times}{data}"
     )
 
 
