@@ -61,7 +61,7 @@ def seconds_of(call: Callable[[int], object]) -> float:
         if spent > LONG:
             break
         times *= 4
-    if spent > TOO_LONG:
+    if times == 1 and spent > TOO_LONG:
         return spent
     for _ in range(STRETCHES):
         least = min(least, clocked(call, times) / times)

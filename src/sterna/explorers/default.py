@@ -46,8 +46,8 @@ def default_explorer(target: "Target") -> Explorer:
     real = target.program.sort == REAL
     if not real.any():
         return Slice()
-    candidates = [*_for_real_variables(target, real)]
-    others = [OnReals(one) for one in candidates] if not real.all() else candidates
+    candidates = _for_real_variables(target, real)
+    others: list[Explorer] = candidates if real.all() else [OnReals(one) for one in candidates]
     return Best(Slice(), *others) if others else Slice()
 
 
