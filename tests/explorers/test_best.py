@@ -84,7 +84,7 @@ def test_rounding_is_no_variance():
     values = TRIAL._split(rows)[1]
     values[:, 0, :2] = [0.1 * 144, 0.01 * 144 * (1 + 1e-15)]
     records = TRIAL._split(rows)[0]
-    records[:, :, MOVES] = 0.0
+    records[:, :, MOVES] = [1e-15, 0.0, 0.0]
     assert TRIAL.prices(*TRIAL._split(rows[1:])) == pytest.approx([3, 3, 3])
 
 
