@@ -130,7 +130,7 @@ class Rounds(list[Round]):
     """All rounds of a run, the last of which is the sampling phase; prints as a table.
 
     Its columns: mean and largest rejection, restarts beside those that the rejections allow, and memory, the
-    largest autocorrelation of a chain's energy over one exploration.
+    largest autocorrelation of a chain's energy over a scan's exploration.
     """
 
     def rows(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The round, the only hot place: explore every replica once, communicate once, record."""
+"""The round, the only hot place: explore every replica, communicate once, record."""
 
 import math
 from typing import Any, NamedTuple

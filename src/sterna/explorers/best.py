@@ -1,7 +1,8 @@
 """The best of several explorers, found while tuning by what each forgets of a chain's state for its cost."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
@@ -186,7 +187,7 @@ class Best:
     'hmc'
     """
 
-    def __init__(self, *explorers: Explorer) -> None:
+    def __init__(self, *explorers: Explorer | Callable[..., Any]) -> None:
         self.explorers = check_explorers("Best", explorers)
 
     @property

@@ -1,4 +1,4 @@
-"""Energies of all chains: mean and variance of the log-likelihood, and how much of it one exploration keeps."""
+"""Energies of all chains: mean and variance of the log-likelihood, and how much of it a scan's exploration keeps."""
 
 from dataclasses import dataclass
 
