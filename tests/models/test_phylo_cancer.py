@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from cancer_law import BOUNDS, LEVEL, SEEN, all_trees, comparisons, exact_law, model, numbers_of
-from kernels import apply_bound, draws_of, logs_of
+from kernels import apply_bound, check_memory, draws_of, logs_of
 from plain import Forks, Symbol, load
 from scipy import stats
 from scipy.special import logsumexp
@@ -213,22 +213,11 @@ def test_observations_have_the_likelihood_of_the_tree():
     assert stats.chisquare(np.bincount(drawn, minlength=16), 20_000 * np.array(chances)).pvalue > LEVEL
 
 
-GUARD = 1234.56789
-
-
 def test_kernel_keeps_to_its_memory():
     """And gives the same bits whatever that memory holds."""
     target = larger()
     bound, states = target.explorer.bind(target), draws_of(target)(5)
-    first = apply_bound(target, bound, states, 0.3)
-    for garbage in (0.0, np.nan, -1e300):
-        whole = np.full(bound.n_row + 64, GUARD)
-        whole[32:-32] = garbage
-        again = apply_bound(target, bound, states, 0.3, statistics=whole[32:-32])
-        assert np.array_equal(first[0], again[0])
-        assert np.array_equal(first[1], again[1])
-        assert (whole[:32] == GUARD).all()
-        assert (whole[-32:] == GUARD).all()
+    check_memory(target, bound, states)
 
 
 def test_same_bits_for_any_number_of_workers():

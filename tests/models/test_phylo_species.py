@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernels import apply_bound, draws_of, logs_of
+from kernels import apply_bound, check_memory, draws_of, logs_of
 from scipy import linalg, stats
 from scipy.special import gammainc
 from species_law import FIVE, FOUR, LEVEL, SHORT, comparisons, deviation, model, topology_numbers
@@ -145,22 +145,11 @@ def test_energies_are_those_of_the_states(name, beta):
     assert deviation(model(name), beta) < 1e-9
 
 
-GUARD = 1234.56789
-
-
 def test_kernel_keeps_to_its_memory():
     """And gives the same bits whatever that memory holds."""
     target = model("five")
     bound, states = target.explorer.bind(target), draws_of(target)(20)
-    first = apply_bound(target, bound, states, 0.3)
-    for garbage in (0.0, np.nan, -1e300):
-        whole = np.full(bound.n_row + 64, GUARD)
-        whole[32:-32] = garbage
-        again = apply_bound(target, bound, states, 0.3, statistics=whole[32:-32])
-        assert np.array_equal(first[0], again[0])
-        assert np.array_equal(first[1], again[1])
-        assert (whole[:32] == GUARD).all()
-        assert (whole[-32:] == GUARD).all()
+    check_memory(target, bound, states)
 
 
 def test_simulated_sites_have_the_likelihood_of_their_pattern():

@@ -84,3 +84,20 @@ def apply_bound(
     chosen = bound.kernel if kernel is None else kernel
     after, logs = apply(target, chosen, states, beta, parameters, times, seed, data=bound.data, statistics=statistics)
     return after, logs, statistics[: bound.n_statistics]
+
+
+def check_memory(target, bound, states, beta=0.3):
+    """Check that a kernel writes to its row alone, and does not depend on what its working memory held before.
+
+    For kernels without statistics: all of their row is working memory.
+    """
+    guard = 1234.56789
+    first = apply_bound(target, bound, states, beta)
+    for garbage in (0.0, np.nan, -1e300):
+        whole = np.full(bound.n_row + 64, guard)
+        whole[32:-32] = garbage
+        again = apply_bound(target, bound, states, beta, statistics=whole[32:-32])
+        assert np.array_equal(first[0], again[0])
+        assert np.array_equal(first[1], again[1])
+        assert (whole[:32] == guard).all()
+        assert (whole[-32:] == guard).all()
