@@ -61,11 +61,13 @@ class Settings:
     """Whether the log-likelihoods of all chains at all scans are kept."""
 
 
-def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Target:
+def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None, vectorized: bool | str = False) -> Target:
     """Read what a user gave as the target."""
     if isinstance(target, Target):
-        if reference is not None or data is not None:
-            raise OptionError("A sterna.Target has its reference and data already: leave out reference= and data=.")
+        if reference is not None or data is not None or vectorized:
+            raise OptionError(
+                "A sterna.Target has its reference and data already: leave out reference=, data= and vectorized=."
+            )
         return target
     if not callable(target):
         raise TargetError(
@@ -77,7 +79,7 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None) -> Ta
             "A log-likelihood needs a reference to temper from, usually the prior: "
             'reference={"mu": sterna.Normal(0, 10), ...}.'
         )
-    return Target(target, reference, data)
+    return Target(target, reference, data, vectorized=vectorized)
 
 
 def as_explorer(explorer: Any, target: Target) -> Explorer:
@@ -128,8 +130,10 @@ def make_settings(
     if n_scans is None and rounds == 0:
         raise OptionError("n_rounds=0 leaves nothing from which n_scans could follow: give n_scans.")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = _whole("workers", cores if workers is None else workers, 1, "give a number of threads")
-    # a copy runs in one thread, so that a copy a worker is the most that costs no time
+    why = "give a number of threads (of processes, if the target runs as Python), an executor, or a pool with a map"
+    own = workers is None or hasattr(workers, "submit") or hasattr(workers, "map")
+    threads = _whole("workers", cores if own else workers, 1, why)
+    # more copies than workers would cost time
     wanted = threads if isinstance(n_copies, str) and n_copies == "auto" else n_copies
     copies = _whole("n_copies", wanted, 1, 'give the number of independent copies, or "auto" for one a worker')
     if not isinstance(scheme, str) or scheme not in SCHEMES:
@@ -145,7 +149,6 @@ def make_settings(
     if step > scans:
         raise OptionError(f"thin={step} is more than the {scans} sampling scans: no draw would be kept.")
     key = _whole("seed", seed, 0, "give an integer from 0 up", 2**63 - 1)
-    threads = threads if workers is not None else min(threads, copies)
     return Settings(
         chains, rounds, scans, copies, scheme, keep, step, key, threads,
         repeats, tuned, automatic, bool(keep_energies),

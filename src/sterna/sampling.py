@@ -2,9 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,11 +14,21 @@ from numpy.typing import NDArray
 from sterna.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
-from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD, ImpossibleDraw, NotANumber
+from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD
 from sterna.engine.record import Record, new_record
-from sterna.engine.round import Plan, draw_states, find_start, nearest_chains, new_copy, resized, run_scans
+from sterna.engine.round import (
+    Plan,
+    draw_states,
+    end_scan,
+    explore_some,
+    find_start,
+    nearest_chains,
+    new_copy,
+    resized,
+    run_scans,
+)
 from sterna.engine.streams import new_generator
-from sterna.errors import Error, EvaluationError, InitialStateError
+from sterna.errors import InitialStateError
 from sterna.exploration import next_explorations
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
@@ -28,11 +37,16 @@ from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
 from sterna.target import Target
 from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
+from sterna.workers.choice import Crews
+from sterna.workers.crew import Crew, naming_the_point
 
 Numbers = NDArray[np.float64]
 
 BLOCK_SECONDS = 0.2
 TRIES = 1000
+
+# A scan that takes longer is worth the time of waking threads, about 0.1 ms each.
+SPREAD_SECONDS = 0.002
 
 
 def sample(
@@ -52,7 +66,8 @@ def sample(
     thin: int = 1,
     keep_energies: bool = False,
     seed: int = 1,
-    workers: int | None = None,
+    workers: Any = None,
+    vectorized: bool | str = False,
     progress: bool | Display = True,
 ) -> Result:
     """Sample a target by non-reversible parallel tempering.
@@ -90,7 +105,11 @@ def sample(
         The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it). An explorer
         that sterna chooses depends on the measured cost of an evaluation: name one for the same bits on other machines.
     workers
-        Threads, each of which runs copies; by default one for each copy, up to the number of cores.
+        How many threads explore, by default one a core; no result depends on it. For a log-likelihood that runs as
+        Python: how many processes evaluate it, by default none but this one. Or a `concurrent.futures.Executor`, or a
+        pool with a `map`, that evaluates it. The function is sent to each worker once.
+    vectorized
+        As in `sterna.Target`; only with a function.
     progress
         Whether to show progress on standard error.
 
@@ -108,7 +127,7 @@ def sample(
     >>> bool(abs(result.posterior["mu"].mean()) < 2)  # both modes are visited
     True
     """
-    chosen = as_target(target, reference, data)
+    chosen = as_target(target, reference, data, vectorized)
     began = time.perf_counter() - chosen.build_seconds
     settings = make_settings(
         n_chains,
@@ -130,7 +149,7 @@ def sample(
         betas = check_schedule(schedule, settings.n_chains)
     display = progress if isinstance(progress, Display) else make_display(bool(progress))
     with display:
-        return _Run(chosen, kernel, settings, betas, display, began).go()
+        return _Run(chosen, kernel, settings, betas, display, began).go(workers)
 
 
 class _Run:
@@ -153,12 +172,25 @@ class _Run:
         self.explorer_data = np.array([array.ctypes.data for array in self.bound.data] or [0], dtype=np.int64)
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]
+        self.crews: list[Crew | None] = [None] * settings.n_copies
         self.stop = threading.Event()
         self.n_chains, self.boost, self.counts = settings.n_chains, 1, np.zeros(2)
         self.explorations, self.since = settings.explorations, 0
         self.notes: list[str] = []
 
-    def go(self) -> Result:
+    def go(self, workers: Any) -> Result:
+        """Run with the workers that the user gave, or those that suit."""
+        crews = Crews(self.target, workers, self.settings.workers, self.settings.n_copies)
+        self.crews, self.notes = crews.crews, crews.notes
+        try:
+            result = self._go()
+        finally:
+            crews.close()
+        result.notes.extend(crews.deaths())
+        self.display.finish(result)
+        return result
+
+    def _go(self) -> Result:
         settings = self.settings
         self.display.start(self.target, self.explorer, settings)
         self._find_starts()
@@ -177,7 +209,7 @@ class _Run:
         rounds.append(self._summary(settings.n_rounds + 1, records))
         self._count()
         done = time.perf_counter()
-        result = Result(
+        return Result(
             target=self.target,
             explorer=self.bound.chosen(self.parameters) or self.explorer.name,
             settings=replace(settings, n_chains=self.n_chains),
@@ -193,16 +225,13 @@ class _Run:
                 "sampling": done - tuned,
             },
         )
-        self.display.finish(result)
-        return result
 
     def _find_starts(self) -> None:
         """Give every replica a starting point of positive likelihood; one without a find begins where another does."""
         seed, block = self.settings.seed, self.target.block
         found: list[tuple[Numbers, Numbers]] = []
         for number, copy in enumerate(self.copies):
-            with naming_the_point(self.target, copy.states, copy.at_work):
-                find_start(block, seed, number, copy, TRIES, *self.streams[number])
+            self._with_crew(number, partial(find_start, block, seed, TRIES, number))
             good = copy.logs[:, LOG_LIKELIHOOD] > -np.inf
             found += [(copy.states[j].copy(), copy.logs[j, :2].copy()) for j in np.flatnonzero(good)]
         if not found:
@@ -215,6 +244,15 @@ class _Run:
         for copy in self.copies:
             for j in np.flatnonzero(copy.logs[:, LOG_LIKELIHOOD] == -np.inf):
                 copy.states[j], copy.logs[j, :2] = found[j % len(found)]
+
+    def _with_crew(self, number: int, function: Callable[..., None]) -> None:
+        """Call a function of some replicas of a copy on all of them."""
+        crew, copy = self.crews[number], self.copies[number]
+        if crew is not None:
+            crew.each(copy, function)
+            return
+        with naming_the_point(self.target, copy.states, copy.at_work):
+            function(copy, 0, copy.chain_of.size, *self.streams[number])
 
     def _count(self) -> None:
         """Take evaluations and gradients over from the copies' own counts."""
@@ -279,15 +317,21 @@ class _Run:
             partial(self._run_copy, plan, number, statistics[number], records[number])
             for number in range(len(self.copies))
         ]
-        if min(settings.workers, len(jobs)) == 1:
+        threads = len(jobs) if self._elsewhere else min(settings.workers, len(jobs))
+        if threads == 1:
             for job in jobs:
                 job()
         else:
-            self._run_threads(jobs)
+            self._run_threads(jobs, threads)
         return records, self.bound.merge([rows[:, : self.bound.n_statistics] for rows in statistics])
 
-    def _run_threads(self, jobs: Sequence[Callable[[], None]]) -> None:
-        with ThreadPoolExecutor(min(self.settings.workers, len(jobs))) as pool:
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether threads only wait for evaluations that are made elsewhere."""
+        return any(crew is not None and crew.elsewhere is not None for crew in self.crews)
+
+    def _run_threads(self, jobs: Sequence[Callable[[], None]], threads: int) -> None:
+        with ThreadPoolExecutor(threads) as pool:
             futures = [pool.submit(job) for job in jobs]
             try:
                 wait(futures, return_when=FIRST_EXCEPTION)
@@ -303,26 +347,31 @@ class _Run:
 
     def _run_copy(self, plan: Plan, number: int, statistics: Numbers, record: Record) -> None:
         """Run one copy's scans in blocks of about BLOCK_SECONDS; where a block ends has no effect on the result."""
-        first, block = 1, 1
+        first, block, spread = 1, 1, self._elsewhere
         while first <= plan.n_scans and not self.stop.is_set():
             last = min(plan.n_scans, first + block - 1)
             began = time.perf_counter()
-            copy = self.copies[number]
-            with naming_the_point(self.target, copy.states, copy.at_work):
-                run_scans(
-                    plan,
-                    number,
-                    copy,
-                    statistics,
-                    record,
-                    first,
-                    last,
-                    *self.streams[number],
-                )
+            run = self._spread_scans if spread else self._run_scans
+            run(plan, number, statistics, record, first, last)
             seconds = max(time.perf_counter() - began, 1e-9)
             self.display.advance(number, last - first + 1)
+            spread = spread or (self.crews[number] is not None and seconds > SPREAD_SECONDS * (last - first + 1))
             block = max(1, min(4 * block, int(block * BLOCK_SECONDS / seconds)))
             first = last + 1
+
+    def _run_scans(self, plan: Plan, number: int, statistics: Numbers, record: Record, first: int, last: int) -> None:
+        copy = self.copies[number]
+        with naming_the_point(self.target, copy.states, copy.at_work):
+            run_scans(plan, number, copy, statistics, record, first, last, *self.streams[number])
+
+    def _spread_scans(
+        self, plan: Plan, number: int, statistics: Numbers, record: Record, first: int, last: int
+    ) -> None:
+        """Do the same with the copy's crew."""
+        copy = self.copies[number]
+        for scan in range(first, last + 1):
+            self._with_crew(number, partial(explore_some, plan, statistics, scan, number))
+            end_scan(plan, number, copy, record, scan)
 
     def _summary(self, number: int, records: list[Record]) -> Round:
         return summarise_round(
@@ -372,29 +421,3 @@ class _Run:
                 f"{last.predicted_restarts:.0f}. So {n_chains} chains were taken next, more than the barrier asks."
             )
         return n_chains
-
-
-@contextmanager
-def naming_the_point(target: Target, states: Numbers, at_work: NDArray[np.int64]) -> Iterator[None]:
-    """Turn what a target raised, or its NaN, into an error that names the point at which it happened."""
-    try:
-        yield
-    except Exception as error:
-        where = f" at {target.describe_point(states[at_work[0]])}"
-        if isinstance(error, ImpossibleDraw):
-            raise EvaluationError(
-                f"The reference drew an impossible state,{where}: draws must lie inside the declared space and have a "
-                "positive density, so draw and log_density must be of one law."
-            ) from None
-        if isinstance(error, NotANumber):
-            raise EvaluationError(
-                f"The {error}{where}. A log-density must be a number below +inf: "
-                "return -inf where the likelihood is zero."
-            ) from None
-        if isinstance(error, Error):
-            raise type(error)(f"{error} This happened{where}.") from error.__cause__
-        who = " or ".join(["The target", *target.moves])
-        raise EvaluationError(
-            f"{who} raised {type(error).__name__}: {error}{where}. "
-            "Return -inf where the likelihood is zero, and mend the function elsewhere."
-        ) from error

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from sterna.cost import Cost
 
 
+# What may cost much: priors and draws from them are evaluated where the run is.
+MOVABLE = (callback.LIKELIHOOD, callback.CHANGE, callback.GRADIENT)
+
+
 class Target:
     """A distribution to sample: its density is the reference's times exp(log_likelihood).
 
@@ -60,6 +64,10 @@ class Target:
         The gradient of the log-likelihood, for explorers that follow it: a function of the same kind of parameters. It
         returns a tuple with one entry for each real variable among them, in their order and shapes, or the entry alone
         if there is but one; for a flat vector, a vector of the same length.
+    vectorized
+        Whether `log_likelihood` and `gradient` take many points at once: every variable with one more axis in front,
+        and return a number (a gradient) for each. They run as Python, once for a step of all chains. "padded" always
+        passes as many points as a copy has chains, for functions that are compiled anew for each number of points.
     explorer
         The explorer to use by default.
     kernels
@@ -86,6 +94,7 @@ class Target:
         *,
         local_change: Callable[..., Any] | None = None,
         gradient: Callable[..., Any] | None = None,
+        vectorized: bool | str = False,
         explorer: Explorer | None = None,
         kernels: Mapping[Any, Any] | None = None,
         name: str | None = None,
@@ -105,6 +114,12 @@ class Target:
         # how to compile a gradient, which only some explorers ask for
         self._gradients: dict[str, Callable[[], int]] = {}
         self._handles: list[int] = []
+        # functions that run as Python, by handle: those that may be evaluated elsewhere, and those that take a batch
+        self.movable: dict[int, Callable[..., Any]] = {}
+        self.batches: dict[int, Callable[..., Any]] = {}
+        if vectorized not in (False, True, "padded"):
+            raise TargetError(f'vectorized={vectorized!r} is not known: give True, False or "padded".')
+        self._vectorized = vectorized
         weakref.finalize(self, callback.forget, self._handles)
         functions = {"log_likelihood": self._density(log_likelihood, "log_likelihood", callback.LIKELIHOOD)}
         if local_change is not None:
@@ -182,6 +197,11 @@ class Target:
         return float(logs[0]), float(logs[1])
 
     @property
+    def gradient_handle(self) -> int:
+        """Handle of a gradient that runs as Python, or 0."""
+        return int(self._block[callback.GRADIENT])
+
+    @property
     def has_gradient(self) -> bool:
         """Whether the gradient of both log-densities is known."""
         joint = self.program.log_reference != 0
@@ -247,6 +267,8 @@ class Target:
         address, handle = self._enter(build, what, fallback, plain, signature)
         if handle != 0:
             self._block[place] = handle
+        if handle != 0 and place in MOVABLE:
+            self.movable[handle] = plain
         return address
 
     def _enter(self, build: Callable[[], Any], what: str, fallback: Any, plain: Any, signature: Any) -> tuple[int, int]:
@@ -271,6 +293,9 @@ class Target:
             self.notes.append(
                 f"{what}: {arguments[0].name} is no variable, so it receives all of them ({names}) as one vector."
             )
+        if self._vectorized and place == callback.LIKELIHOOD:
+            read = partial(binding.as_numbers, what=what)
+            return self._batch_entry(function, arguments, read, what, place)
         take = binding.python_arguments(arguments, self.space, self._data)
         reference = place == callback.REFERENCE
         # the Python form must not hold on to the target, or neither would ever be freed
@@ -293,6 +318,35 @@ class Target:
 
         fallback = callback.python_log_reference if reference else callback.python_log_likelihood
         return self._entry(build, what, fallback, place, plain, LOG_DENSITY)
+
+    def _batch_entry(
+        self, function: Callable[..., Any], arguments: Any, read: Callable[..., Any], what: str, place: int
+    ) -> int:
+        """Address of the callback to a function of many points, which a lone point calls as a batch of one."""
+        take = binding.batch_arguments(arguments, self.space, self._data)
+        padded = self._vectorized == "padded"
+
+        def batch(points: NDArray[np.float64], size: int) -> Any:
+            given = (
+                points if not padded else np.concatenate([points, np.repeat(points[:1], size - len(points), axis=0)])
+            )
+            return read(_call(function, take(given)), given)[: len(points)]
+
+        def plain(x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> Any:
+            answer = batch(x[None, :], 1)[0]
+            if out is None:
+                return float(answer)
+            out[:] = answer
+            return None
+
+        def build() -> Any:
+            raise CannotCompile("it takes many points at once")
+
+        density = place == callback.LIKELIHOOD
+        fallback: Any = callback.python_log_likelihood if density else callback.python_gradient
+        address = self._entry(build, what, fallback, place, plain, LOG_DENSITY if density else GRADIENT)
+        self.batches[int(self._block[place])] = batch
+        return address
 
     def _change(self, function: Callable[..., Any], what: str, place: int) -> int:
         if not callable(function):
@@ -411,6 +465,16 @@ class Target:
                 for a, b in sticks:
                     add_stick_jacobian_slope(x[a:b], out[a:b])
 
+        def read(values: Any, points: NDArray[np.float64]) -> NDArray[np.float64]:
+            out = np.zeros_like(points)
+            alone = flat or len(variables) == 1
+            for k, x in enumerate(points):
+                own = values[k] if alone else tuple(part[k] for part in values)
+                store_gradient(space, variables, flat, own, x, out[k], what)
+            return out
+
+        if self._vectorized and not reference:
+            return lambda: self._batch_entry(function, arguments, read, what, place)
         fallback = callback.python_reference_gradient if reference else callback.python_gradient
         return lambda: self._entry(build, what, fallback, place, plain, GRADIENT)
 

@@ -1,6 +1,8 @@
 """How a plain Python function enters the compiled engine: by its handle in the target's data block."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
@@ -30,9 +32,30 @@ def forget(handles: list[int]) -> None:
         _functions.pop(handle, None)
 
 
+class _Thread(threading.local):
+    """What takes the place of registered functions in this thread."""
+
+    def __init__(self) -> None:
+        self.instead: Mapping[int, Callable[..., Any]] = {}
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def instead(functions: Mapping[int, Callable[..., Any]]) -> Iterator[None]:
+    """In this thread, let others take the place of registered functions: those that evaluate elsewhere."""
+    _thread.instead = functions
+    try:
+        yield
+    finally:
+        _thread.instead = {}
+
+
 def call_python(handle: int, *arguments: Any) -> Any:
     """Call a registered function; what it raises passes through the compiled code."""
-    return _functions[handle](*arguments)
+    function = _thread.instead.get(handle) or _functions[handle]
+    return function(*arguments)
 
 
 @compiled_callback

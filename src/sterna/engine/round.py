@@ -119,11 +119,21 @@ def resized(copy: Copy, nearest: Integers) -> Copy:
 
 
 @compiled
-def find_start(block: Integers, seed: int, copy_number: int, copy: Copy, tries: int, stream: Stream, rng: Any) -> None:
-    """Draw every replica from the reference, again where the likelihood is zero, up to a number of tries."""
+def find_start(
+    block: Integers,
+    seed: int,
+    tries: int,
+    copy_number: int,
+    copy: Copy,
+    first: int,
+    last: int,
+    stream: Stream,
+    rng: Any,
+) -> None:
+    """Draw replicas `first` to `last - 1` from the reference, again where the likelihood is zero, up to some tries."""
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
-    for replica in range(copy.chain_of.size):
+    for replica in range(first, last):
         copy.at_work[0] = replica
         x, logs = row(copy.states, replica), row(copy.logs, replica)
         for attempt in range(tries):
@@ -179,6 +189,40 @@ def explore_replica(
             logs[LOG_LIKELIHOOD] = log_likelihood(program, x, logs)
 
 
+@inlined
+def explore_range(
+    program: Program,
+    plan: Plan,
+    statistics: NDArray[np.float64],
+    scan: int,
+    copy_number: int,
+    copy: Copy,
+    first: int,
+    last: int,
+    stream: Stream,
+    rng: Any,
+) -> None:
+    """Explore replicas `first` to `last - 1`, each with the stream of its own."""
+    key = scan_key(plan.seed, copy_number, plan.round_number, scan)
+    for replica in range(first, last):
+        start_stream(stream, key, replica)
+        copy.before[copy.chain_of[replica]] = copy.logs[replica, LOG_LIKELIHOOD]
+        explore_replica(program, plan, copy, statistics, replica, scan, stream, rng)
+
+
+@inlined
+def communicate_and_record(plan: Plan, copy_number: int, copy: Copy, record: Record, scan: int) -> None:
+    """Propose swaps, once every replica is explored, and record."""
+    key = scan_key(plan.seed, copy_number, plan.round_number, scan)
+    measure(plan.schedule, copy.logs, copy.replica_of, copy.accepted)
+    batch = batch_of(scan, plan.n_scans, record.scans.size)
+    add_pairs(record, batch, plan.schedule, plan.pivot, copy.logs, copy.replica_of, copy.accepted)
+    add_chains(record, scan, batch, plan.centre, copy.before, copy.logs, copy.replica_of)
+    swap(copy.chain_of, copy.replica_of, copy.accepted, parity_of(plan.scheme, scan, key), key)
+    follow(copy.chain_of, copy.leg, record.trips, scan)
+    add_states(record, scan, plan.thin, copy.states, copy.logs, copy.chain_of, copy.replica_of)
+
+
 @compiled
 def run_scans(
     plan: Plan,
@@ -194,17 +238,30 @@ def run_scans(
     """Run scans `first` to `last` of a round, counted from 1 (paper, algorithm Distributed DEO)."""
     program = view(plan.block)
     words = as_pointer(stream.ctypes.data, types.uint64)
-    accepted = copy.accepted
     for scan in range(first, last + 1):
-        key = scan_key(plan.seed, copy_number, plan.round_number, scan)
-        for replica in range(copy.chain_of.size):
-            start_stream(words, key, replica)
-            copy.before[copy.chain_of[replica]] = copy.logs[replica, LOG_LIKELIHOOD]
-            explore_replica(program, plan, copy, statistics, replica, scan, words, rng)
-        measure(plan.schedule, copy.logs, copy.replica_of, accepted)
-        batch = batch_of(scan, plan.n_scans, record.scans.size)
-        add_pairs(record, batch, plan.schedule, plan.pivot, copy.logs, copy.replica_of, accepted)
-        add_chains(record, scan, batch, plan.centre, copy.before, copy.logs, copy.replica_of)
-        swap(copy.chain_of, copy.replica_of, accepted, parity_of(plan.scheme, scan, key), key)
-        follow(copy.chain_of, copy.leg, record.trips, scan)
-        add_states(record, scan, plan.thin, copy.states, copy.logs, copy.chain_of, copy.replica_of)
+        explore_range(program, plan, statistics, scan, copy_number, copy, 0, copy.chain_of.size, words, rng)
+        communicate_and_record(plan, copy_number, copy, record, scan)
+
+
+@compiled
+def explore_some(
+    plan: Plan,
+    statistics: NDArray[np.float64],
+    scan: int,
+    copy_number: int,
+    copy: Copy,
+    first: int,
+    last: int,
+    stream: Stream,
+    rng: Any,
+) -> None:
+    """Explore some replicas of a scan whose others are explored elsewhere."""
+    program = view(plan.block)
+    words = as_pointer(stream.ctypes.data, types.uint64)
+    explore_range(program, plan, statistics, scan, copy_number, copy, first, last, words, rng)
+
+
+@compiled
+def end_scan(plan: Plan, copy_number: int, copy: Copy, record: Record, scan: int) -> None:
+    """Communicate after `explore_some` has explored every replica."""
+    communicate_and_record(plan, copy_number, copy, record, scan)

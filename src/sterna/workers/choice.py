@@ -1,0 +1,81 @@
+"""Which workers a run gets: threads for a compiled target, processes or an executor for a Python one."""
+
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.target import Target
+from sterna.workers.crew import Crew, Elsewhere
+from sterna.workers.gathering import Gathering
+from sterna.workers.processes import Processes
+from sterna.workers.remote import Sent, Submitted, mapped
+
+
+class Crews:
+    """The crew of every copy, or None where one thread explores all of its replicas; closed at the end of the run.
+
+    `workers` is what the user gave: a number, an executor, a pool with a `map`, or None.
+    """
+
+    def __init__(self, target: Target, workers: Any, n_threads: int, n_copies: int) -> None:
+        self.target, self.stack = target, ExitStack()
+        self.processes: Processes | None = None
+        self.notes: list[str] = []
+        given = workers if workers is None or isinstance(workers, (int, np.integer)) else "elsewhere"
+        if given == "elsewhere" and target.compiled:
+            self.notes.append(
+                f"workers={workers!r} is not used: the target is compiled, and this process's threads evaluate it."
+            )
+        self.crews: list[Crew | None] = [None] * n_copies
+        if target.batches:
+            self.crews = [self._crew(elsewhere=Gathering(target.batches)) for _ in range(n_copies)]
+        elif target.movable and given not in (None, 1):
+            self.crews = self._elsewhere(workers, n_copies)
+        elif target.compiled and n_threads // n_copies > 1:
+            self.crews = [self._crew(n_threads // n_copies) for _ in range(n_copies)]
+
+    def _crew(self, n_threads: int = 1, elsewhere: Elsewhere | None = None) -> Crew:
+        crew = Crew(self.target, n_threads, elsewhere)
+        self.stack.callback(crew.close)
+        return crew
+
+    def _elsewhere(self, workers: Any, n_copies: int) -> list[Crew | None]:
+        sent = {handle: Sent(_returning(self.target, handle)) for handle in self.target.movable}
+        if not isinstance(workers, Executor) and not hasattr(workers, "submit") and hasattr(workers, "map"):
+            batches = {handle: partial(mapped, workers, one) for handle, one in sent.items()}
+            return [self._crew(elsewhere=Gathering(batches)) for _ in range(n_copies)]
+        if isinstance(workers, (int, np.integer)):
+            self.processes = workers = self.stack.enter_context(Processes(int(workers)))
+        # copies do not wait for each other, so that all workers are kept busy
+        return [self._crew(elsewhere=Submitted(workers, sent)) for _ in range(n_copies)]
+
+    def close(self) -> None:
+        """End threads and processes that the run began."""
+        self.stack.close()
+
+    def deaths(self) -> list[str]:
+        """Return a note of the processes that died, if any did."""
+        deaths = [] if self.processes is None else self.processes.deaths
+        if not deaths:
+            return []
+        count = "A worker process" if len(deaths) == 1 else f"{len(deaths)} worker processes"
+        how = ", ".join(sorted(set(deaths)))
+        return [f"{count} died ({how}) and a new one took its place; what it had to evaluate was evaluated again."]
+
+
+def _returning(target: Target, handle: int) -> Any:
+    """Return a function that gives back what it would write into its last argument."""
+    function = target.movable[handle]
+    if handle != target.gradient_handle:
+        return function
+    return partial(_with_output, function, target.dimension)
+
+
+def _with_output(function: Any, dimension: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    out = np.zeros(dimension)
+    function(x, out)
+    return out

@@ -1,0 +1,148 @@
+"""Processes that evaluate: started by the run, asked through pipes, and replaced when they die."""
+
+import os
+import pickle
+import queue
+import struct
+import subprocess
+import sys
+import threading
+from concurrent.futures import Executor, Future
+from typing import IO, Any
+
+from sterna.errors import EvaluationError
+
+# A point at which so many workers died in a row is to blame.
+MOST_DEATHS = 3
+
+_LENGTH = struct.Struct("<q")
+
+# What a new process runs; it finds what this one finds.
+START = "import sys; sys.path[:] = {path!r}; from sterna.workers.processes import serve; serve()"
+
+
+class WorkerDiedError(Exception):
+    """A process ended in the middle of an evaluation."""
+
+
+def write(pipe: IO[bytes], message: bytes) -> None:
+    """Send a message with its length in front."""
+    pipe.write(_LENGTH.pack(len(message)) + message)
+    pipe.flush()
+
+
+def read(pipe: IO[bytes]) -> bytes | None:
+    """Return the next message, or None at the end."""
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    message = pipe.read(length)
+    return message if len(message) == length else None
+
+
+def serve() -> None:
+    """Answer calls until the pipe closes; runs in a worker."""
+    answers = os.fdopen(os.dup(1), "wb")
+    # what the user's function prints must not end up among the answers
+    os.dup2(2, 1)
+    calls = os.fdopen(os.dup(0), "rb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    while (message := read(calls)) is not None:
+        function, arguments = pickle.loads(message)
+        write(answers, pickle.dumps(function(*arguments)))
+
+
+class Process:
+    """One worker process and its two pipes."""
+
+    def __init__(self) -> None:
+        code = START.format(path=[os.getcwd() if part == "" else part for part in sys.path])
+        # one thread of linear algebra each, or the workers would fight for cores
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        threads = {name: os.environ.get(name, "1") for name in names}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | threads
+        )
+
+    def call(self, message: bytes) -> bytes:
+        """Send a call and wait for its answer."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            write(self.process.stdin, message)
+            answer = read(self.process.stdout)
+        except OSError as error:
+            raise WorkerDiedError from error
+        if answer is None:
+            raise WorkerDiedError
+        return answer
+
+    def close(self) -> int:
+        """End the process; return how it ended."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            try:
+                assert pipe is not None
+                pipe.close()
+            except OSError:
+                pass
+        try:
+            return self.process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+class Processes(Executor):
+    """An executor of processes, each asked by a thread of its own.
+
+    Unlike those of the standard library, its processes do not import the user's script again, so that a script needs no
+    `if __name__ == "__main__"`, and one that dies takes nothing with it but its call, which is made again.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.deaths: list[str] = []
+        self.calls: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
+        self.threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(n)]
+        for thread in self.threads:
+            thread.start()
+
+    def __repr__(self) -> str:
+        return f"{len(self.threads)} processes"
+
+    def submit(self, function: Any, /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        """Call a function of an installed module in the next free process."""
+        assert not keywords
+        future: Future[Any] = Future()
+        self.calls.put((future, pickle.dumps((function, arguments))))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End all processes."""
+        for _ in self.threads:
+            self.calls.put(None)
+        for thread in self.threads if wait else []:
+            thread.join()
+
+    def _serve(self) -> None:
+        process = Process()
+        while (call := self.calls.get()) is not None:
+            future, message = call
+            process = self._answer(process, future, message)
+        process.close()
+
+    def _answer(self, process: Process, future: "Future[Any]", message: bytes) -> Process:
+        """Answer a call, by new processes if need be; return the one alive at the end."""
+        for _ in range(MOST_DEATHS):
+            try:
+                answer = process.call(message)
+            except WorkerDiedError:
+                self.deaths.append(f"exit status {process.close()}")
+                process = Process()
+                continue
+            future.set_result(pickle.loads(answer))
+            return process
+        future.set_exception(
+            EvaluationError(f"{MOST_DEATHS} worker processes in a row died while they evaluated the target.")
+        )
+        return process

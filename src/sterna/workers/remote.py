@@ -1,0 +1,121 @@
+"""Evaluations by somebody else's executor or pool: the function is sent to every worker once, then points alone."""
+
+import traceback
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor, Executor
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import cloudpickle
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.errors import EvaluationError
+
+Numbers = NDArray[np.float64]
+
+# What became of an evaluation.
+DONE, MISSING, RAISED = range(3)
+
+# Only in a worker: functions that have arrived, by key. The last few are enough for one run.
+_functions: dict[str, Callable[..., Any]] = {}
+MOST_FUNCTIONS = 8
+
+
+def evaluate(key: str, function: bytes | None, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    """Call a function in a worker that has it by its key, or to which it is sent now."""
+    try:
+        if key not in _functions:
+            if function is None:
+                return MISSING, None
+            while len(_functions) >= MOST_FUNCTIONS:
+                del _functions[next(iter(_functions))]
+            _functions[key] = cloudpickle.loads(function)
+        return DONE, _functions[key](*arguments)
+    except Exception as error:
+        return RAISED, (f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def evaluate_job(job: tuple[str, bytes | None, tuple[Any, ...]]) -> tuple[int, Any]:
+    """Call `evaluate` with one argument, for pools that have a `map` alone."""
+    return evaluate(*job)
+
+
+class Sent:
+    """A function that lives in workers: its key, and itself as bytes for a worker that has not got it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.key, self.function = uuid4().hex, cloudpickle.dumps(function)
+
+    def job(self, arguments: tuple[Any, ...], again: bool = False) -> tuple[str, bytes | None, tuple[Any, ...]]:
+        """Return what a worker needs; the function itself only if it was missing."""
+        return self.key, self.function if again else None, arguments
+
+
+def value_of(answer: tuple[int, Any]) -> Any:
+    """Return the value, or raise what was raised in the worker."""
+    status, value = answer
+    if status == RAISED:
+        message, text = value
+        raise EvaluationError(f"The target raised {message} in a worker.") from RemoteTracebackError(text)
+    return value
+
+
+class RemoteTracebackError(Exception):
+    """The traceback of a worker, shown above the error that it caused."""
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.args[0]}"""'
+
+
+class Submitted:
+    """Evaluations by an executor; a replica's thread waits for its own alone."""
+
+    def __init__(self, executor: Executor, sent: Mapping[int, Sent]) -> None:
+        self.executor, self.sent = executor, sent
+
+    def expect(self, n: int) -> None:
+        """Need not know."""
+
+    def leave(self) -> None:
+        """Need not know."""
+
+    def functions(self, replica: int) -> dict[int, Callable[..., Any]]:
+        """Return what a replica's thread calls instead of the target's own functions."""
+        return {handle: partial(self._evaluate, sent) for handle, sent in self.sent.items()}
+
+    def _evaluate(self, sent: Sent, x: Numbers, *rest: Any) -> Any:
+        # an array behind the point is where a gradient goes
+        out = rest[0] if rest and isinstance(rest[0], np.ndarray) else None
+        arguments = (x.copy(),) if out is not None else (x.copy(), *rest)
+        answer = self._submit(sent.job(arguments))
+        if answer[0] == MISSING:
+            answer = self._submit(sent.job(arguments, again=True))
+        value = value_of(answer)
+        if out is None:
+            return value
+        out[:] = value
+        return None
+
+    def _submit(self, job: tuple[Any, ...]) -> tuple[int, Any]:
+        try:
+            answer: tuple[int, Any] = self.executor.submit(evaluate, *job).result()
+        except BrokenExecutor as error:
+            raise EvaluationError(
+                f"workers={self.executor!r} broke down: {error} The run cannot go on with it; "
+                "a number of workers instead starts processes that are replaced when they die."
+            ) from error
+        return answer
+
+
+def mapped(pool: Any, sent: Sent, points: Numbers, _: int) -> list[Any]:
+    """Evaluate a batch by the `map` of a pool."""
+    arguments = [(point,) for point in points]
+    answers = list(pool.map(evaluate_job, [sent.job(one) for one in arguments]))
+    missing = [k for k, answer in enumerate(answers) if answer[0] == MISSING]
+    # a worker without the function may get several points again, so each brings it
+    again = pool.map(evaluate_job, [sent.job(arguments[k], again=True) for k in missing]) if missing else []
+    for k, answer in zip(missing, again, strict=True):
+        answers[k] = answer
+    return [value_of(answer) for answer in answers]
