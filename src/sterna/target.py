@@ -123,7 +123,7 @@ class Target:
         # how to compile a gradient, which only some explorers ask for
         self._gradients: dict[str, Callable[[], int]] = {}
         self._handles: list[int] = []
-        # functions that run as Python, by handle: those that may be evaluated elsewhere, and those that take many points
+        # functions that run as Python, by handle: those that may be evaluated elsewhere, those that take many points
         self.movable: dict[int, Callable[..., Any]] = {}
         self.together: dict[int, Together] = {}
         if vectorized not in (False, True, "padded"):
@@ -291,7 +291,7 @@ class Target:
             entry = build()
         except CannotCompile as reason:
             note = f"{what} runs as Python, not compiled: {reason}."
-            if note not in self.notes:
+            if str(reason) and note not in self.notes:
                 self.notes.append(note)
             handle = callback.register(plain)
             self._handles.append(handle)

@@ -22,7 +22,7 @@ class Together:
     evaluate: Callable[[Numbers, int], Sequence[Any]]
     places: tuple[int, ...]
     reason: str = "it takes many points at once"
-    """Why it is not compiled by Numba."""
+    """Why it is not compiled by Numba, for the target's notes; empty if they say it in other words."""
 
     def __call__(self, points: Numbers, size: int) -> Sequence[Any]:
         """Evaluate all points."""

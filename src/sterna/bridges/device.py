@@ -14,7 +14,7 @@ Numbers = NDArray[np.float64]
 # Fewer rows than this cost a call about as much.
 FEWEST_ROWS = 8
 
-REASON = "JAX compiles it, and one call serves all chains"
+NOTE = "JAX compiles the target, and one call serves a step of all chains."
 
 
 def import_jax() -> Any:
@@ -22,7 +22,9 @@ def import_jax() -> Any:
     try:
         import jax
     except ImportError as error:
-        raise TargetError(f"JAX is needed for this target, and cannot be imported ({error}): pip install jax.") from None
+        raise TargetError(
+            f"JAX is needed for this target, and cannot be imported ({error}): pip install jax."
+        ) from None
     return jax
 
 
@@ -64,4 +66,4 @@ def together(function: Callable[..., Any], data: Any, places: tuple[int, ...]) -
         given[:count], given[count:] = points, points[0]
         return [np.asarray(part)[:count] for part in many(given, data)]
 
-    return Together(in_64_bits(evaluate), places, REASON)
+    return Together(in_64_bits(evaluate), places, reason="")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sterna import binding
-from sterna.bridges.device import import_jax, in_64_bits, is_array, together
+from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
 from sterna.distributions import Distribution
 from sterna.engine import callback
 from sterna.engine.program import REAL
@@ -69,7 +69,7 @@ def JaxTarget(  # noqa: N802
     function = _of_state(log_likelihood, space, given.given, tree)
     arrays = in_64_bits(lambda: {key: jax.numpy.asarray(value) for key, value in _arrays(given.given).items()})()
     _check_value(function, space, arrays)
-    notes: list[str] = []
+    notes = [NOTE]
     slope = None
     if gradient and any(v.sort == REAL for v in space.variables):
         both = jax.value_and_grad(function)
@@ -162,8 +162,8 @@ def _check_value(function: Any, space: Space, arrays: Any) -> None:
         raise
     except Exception as error:
         raise TargetError(
-            f"JAX cannot read log_likelihood; it raised {_first_line(error)} Write it with jax.numpy, with jnp.where or "
-            "jax.lax.cond in the place of branches on values, or give it to sterna.Target, which takes plain functions."
+            f"JAX cannot read log_likelihood; it raised {_first_line(error)} Write it with jax.numpy, and with jnp.where "
+            "or jax.lax.cond in the place of branches on values; sterna.Target takes plain functions instead."
         ) from error
     if value.shape != () or value.dtype.kind not in "fiu":
         raise TargetError(

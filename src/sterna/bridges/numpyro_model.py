@@ -6,13 +6,14 @@ reference's density. Discrete sites are stored as they are, and sampled.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.bridges.device import REASON, import_jax, in_64_bits, is_array, together
-from sterna.bridges.numpyro_sites import Site, log_prob_of, read_sites, unconstrain
+from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
+from sterna.bridges.numpyro_sites import Layout, log_prob_of, read_layout, unconstrain
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.reference import Reference
@@ -88,25 +89,24 @@ class _Model:
         self.leaves = leaves
         self.places = [k for k, leaf in enumerate(leaves) if is_array(leaf)]
         self.arrays = self._given()
-        self.sites = self._read()
+        self.layout = self._read()
+        self.sites = self.layout.sites
 
     def _given(self) -> list[Any]:
         numpy = import_jax().numpy
         found: list[Any] = in_64_bits(lambda: [numpy.asarray(self.leaves[k]) for k in self.places])()
         return found
 
-    def _read(self) -> dict[str, Site]:
-        """Find the sites by a run of symbols; a model that needs to know the numbers in its arrays has them built in."""
+    def _read(self) -> Layout:
+        """Find the sites by a run of symbols; a model that must know the numbers in its arrays has them built in."""
         jax = import_jax()
         try:
-            return read_sites(self)
-        except jax.errors.ConcretizationTypeError:
-            self.places, self.arrays = [], []
-        except jax.errors.JAXIndexError:
+            return read_layout(self)
+        except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
             self.places, self.arrays = [], []
         try:
-            return read_sites(self)
-        except jax.errors.ConcretizationTypeError as error:
+            return read_layout(self)
+        except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
             raise TargetError(
                 f"The NumPyro model {self.name} branches on the value of a variable, which JAX cannot compile: use "
                 f"jnp.where or jax.lax.cond. ({str(error).splitlines()[0]})"
@@ -151,9 +151,7 @@ class _Model:
             scale = 1.0 if found["scale"] is None else found["scale"]
             if name in stored:
                 reference += log_prob + self.sites[name].log_jacobian(stored[name], found)
-                # what a scale leaves of the site's own law
-                if not (isinstance(scale, float) and scale == 1.0):
-                    likelihood += numpy.sum((scale - 1.0) * log_prob_of(found))
+                likelihood += numpy.sum(left_by_scale(scale, log_prob_of(found)))
             else:
                 likelihood += numpy.sum(scale * log_prob_of(found))
         return reference, likelihood
@@ -180,12 +178,22 @@ class _Model:
         return {name: trace[name]["value"] for name in self.sites} | shown
 
 
-class _Draw(NamedTuple):
+def left_by_scale(scale: Any, log_prob: Any) -> Any:
+    """Return what a scale adds to a site's own law; where that is zero, so is the likelihood."""
+    numpy = import_jax().numpy
+    if isinstance(scale, float) and scale == 1.0:
+        return 0.0
+    return numpy.where(log_prob == -numpy.inf, -numpy.inf, (scale - 1.0) * log_prob)
+
+
+@dataclass(frozen=True)
+class _Draw:
     """A draw from the reference by NumPyro's own sampling: its key is two words of the replica's stream."""
 
     compiled: Callable[..., Any]
     arrays: list[Any]
-    reason: str = REASON
+    reason: str = ""
+    """Why it is not compiled by Numba: said by the target."""
 
     def __call__(self, rng: Any) -> Any:
         words = rng.integers(0, 1 << 32, 2, np.uint32)
@@ -209,22 +217,23 @@ class NumpyroTarget(Target):
             )
         draw = _Draw(in_64_bits(jax.jit(model.draw)), model.arrays)
         super().__init__(values, Reference(draw, values, kinds, gradient=slopes), gradient=slopes, name=model.name)
-        self._many = jax.jit(lambda states: jax.lax.map(lambda x: model.values(x, model.arrays), states, batch_size=ROWS))
+        self.notes.append(NOTE)
+        self._many = jax.jit(
+            lambda states: jax.lax.map(lambda x: model.values(x, model.arrays), states, batch_size=ROWS)
+        )
 
     def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
         """The model's own variables and deterministic sites, by name."""
         rows = np.ascontiguousarray(states.reshape(-1, self.dimension))
         found = in_64_bits(self._many)(rows)
-        return {name: np.asarray(part).reshape(states.shape[:-1] + part.shape[1:]) for name, part in found.items()}
+        # JAX sorts dicts by their keys
+        names = [*self.model.sites, *(name for name in found if name not in self.model.sites)]
+        return {name: np.asarray(found[name]).reshape(states.shape[:-1] + found[name].shape[1:]) for name in names}
 
     def dims(self, name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
         """Plates by their names, and other dimensions by the variable's."""
-        given = super().dims(name, shape)
-        plates = self._plates().get(name, {})
-        return tuple(plates.get(axis, given[axis]) for axis in range(len(shape)))
-
-    def _plates(self) -> dict[str, dict[int, str]]:
-        return {}
+        plates = self.model.layout.plates.get(name, {})
+        return tuple(plates.get(axis, other) for axis, other in enumerate(super().dims(name, shape)))
 
 
 def _identifier(name: str, all_names: Mapping[str, Any]) -> str:

@@ -78,24 +78,48 @@ def plain_constraint(support: Any) -> Any:
     return support
 
 
-def read_sites(model: Any) -> dict[str, Site]:
+@dataclass(frozen=True)
+class Layout:
+    """What is known of a model before it is run."""
+
+    sites: dict[str, Site]
+    """The unobserved sites, in the order of the flat state."""
+    plates: dict[str, dict[int, str]]
+    """For unobserved and deterministic sites, which axis is which plate."""
+
+
+def read_layout(model: Any) -> Layout:
     """Find the unobserved sites of a model, by a run in which values are symbols."""
     jax = import_jax()
-    sites: dict[str, Site] = {}
+    layout = Layout({}, {})
 
     def read(key: Any, arrays: Any) -> None:
-        sites.clear()
+        trace = model.trace(arrays, key)
         start = 0
-        for name, found in model.trace(arrays, key).items():
+        for name, found in trace.items():
             check(model.name, name, found)
+            if found["type"] == "deterministic" or (found["type"] == "sample" and not found["is_observed"]):
+                layout.plates[name] = plates_of(found, taken=trace)
             if found["type"] == "sample" and not found["is_observed"]:
-                sites[name] = site_of(name, found, start)
-                start = sites[name].stop
+                layout.sites[name] = site_of(name, found, start)
+                start = layout.sites[name].stop
 
     in_64_bits(lambda: jax.eval_shape(read, jax.random.key(0), model.arrays))()
-    if not sites:
+    if not layout.sites:
         raise TargetError(f"The NumPyro model {model.name} has no unobserved sample site: there is nothing to sample.")
-    return sites
+    return layout
+
+
+def plates_of(found: Any, taken: Any) -> dict[int, str]:
+    """Return the names of the plates that are axes of a site's value, but for those that are names of variables."""
+    shape = tuple(found["value"].shape)
+    batch = len(shape) - (found["fn"].event_dim if found["type"] == "sample" else 0)
+    places = {batch + plate.dim: plate for plate in found["cond_indep_stack"]}
+    return {
+        axis: plate.name
+        for axis, plate in places.items()
+        if 0 <= axis < len(shape) and shape[axis] == plate.size and taken.get(plate.name, {}).get("type") == "plate"
+    }
 
 
 def check(model: str, name: str, found: Any) -> None:
@@ -104,7 +128,7 @@ def check(model: str, name: str, found: Any) -> None:
     if kind == "plate" and found["args"][1] not in (None, found["args"][0]):
         raise TargetError(
             f"The plate {name!r} of the NumPyro model {model} takes a subsample of {found['args'][1]} of "
-            f"{found['args'][0]}: a likelihood of a random part of the data is not one function. Leave subsample_size out."
+            f"{found['args'][0]}: a likelihood of random data is not one function. Leave subsample_size out."
         )
     if kind == "param":
         raise TargetError(
@@ -112,8 +136,8 @@ def check(model: str, name: str, found: Any) -> None:
         )
     if kind == "prng_key":
         raise TargetError(
-            f"The NumPyro model {model} asks for a random key (numpyro.prng_key): sterna needs all that is random to be "
-            "a numpyro.sample."
+            f"The NumPyro model {model} asks for a random key (numpyro.prng_key): all that is random must be a "
+            "numpyro.sample."
         )
     if kind == "sample" and not found["is_observed"]:
         check_law(model, name, found["fn"])
@@ -126,7 +150,7 @@ def check_law(model: str, name: str, law: Any) -> None:
     while law is not None:
         if isinstance(law, distributions.MaskedDistribution) and law._mask is not True:
             raise TargetError(
-                f"The unobserved site {name!r} of the NumPyro model {model} is masked, so that it has no proper law where "
+                f"The unobserved site {name!r} of the NumPyro model {model} is masked, so it has no proper law where "
                 "the mask is False: sample without a mask, or leave such entries out."
             )
         if isinstance(law, (distributions.ImproperUniform, distributions.Delta)):

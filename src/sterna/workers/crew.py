@@ -46,9 +46,7 @@ class Crew:
         """Call `function(copy, first, last, stream, generator)` on parts of the replicas, and wait for all."""
         size = copy.chain_of.size
         step = 1 if self.elsewhere is not None else -(-size // (PARTS * self.n_threads))
-        futures = [
-            self.pool.submit(self._part, copy, function, k, min(k + step, size)) for k in range(0, size, step)
-        ]
+        futures = [self.pool.submit(self._part, copy, function, k, min(k + step, size)) for k in range(0, size, step)]
         wait(futures)
         for future in futures:
             future.result()
