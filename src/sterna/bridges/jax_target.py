@@ -162,7 +162,7 @@ def _check_value(function: Any, space: Space, arrays: Any) -> None:
         raise
     except Exception as error:
         raise TargetError(
-            f"JAX cannot read log_likelihood; it raised {_first_line(error)} Write it with jax.numpy, and with jnp.where "
+            f"JAX cannot read log_likelihood; it raised {_first_line(error)} Write it with jax.numpy, with jnp.where "
             "or jax.lax.cond in the place of branches on values; sterna.Target takes plain functions instead."
         ) from error
     if value.shape != () or value.dtype.kind not in "fiu":

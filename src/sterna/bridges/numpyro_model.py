@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
-from sterna.bridges.numpyro_sites import Layout, log_prob_of, read_layout, unconstrain
+from sterna.bridges.numpyro_sites import Layout, is_possible, log_prob_of, read_layout, unconstrain
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.reference import Reference
@@ -143,18 +143,21 @@ class _Model:
         """Return log-reference and log-likelihood at a state."""
         numpy = import_jax().numpy
         stored, trace = self.at(state, arrays)
-        reference, likelihood = numpy.zeros(()), numpy.zeros(())
+        reference, likelihood, possible = numpy.zeros(()), numpy.zeros(()), numpy.array(True)
         for name, found in trace.items():
             if found["type"] != "sample":
                 continue
-            log_prob = numpy.sum(log_prob_of(found))
+            log_prob = log_prob_of(found)
             scale = 1.0 if found["scale"] is None else found["scale"]
             if name in stored:
-                reference += log_prob + self.sites[name].log_jacobian(stored[name], found)
-                likelihood += numpy.sum(left_by_scale(scale, log_prob_of(found)))
+                possible &= is_possible(found)
+                reference += numpy.sum(log_prob) + self.sites[name].log_jacobian(stored[name], found)
+                # a site keeps its own law as the reference; the rest of its power is likelihood
+                likelihood += numpy.sum((scale - 1.0) * log_prob)
             else:
-                likelihood += numpy.sum(scale * log_prob_of(found))
-        return reference, likelihood
+                likelihood += numpy.sum(scale * log_prob)
+        nowhere = -numpy.inf
+        return numpy.where(possible, reference, nowhere), numpy.where(possible, likelihood, nowhere)
 
     def log_densities_and_gradients(self, state: Any, arrays: list[Any]) -> tuple[Any, Any, Any, Any]:
         """Return both log-densities and their gradients."""
@@ -176,14 +179,6 @@ class _Model:
         _, trace = self.at(state, arrays)
         shown = {name: found["value"] for name, found in trace.items() if found["type"] == "deterministic"}
         return {name: trace[name]["value"] for name in self.sites} | shown
-
-
-def left_by_scale(scale: Any, log_prob: Any) -> Any:
-    """Return what a scale adds to a site's own law; where that is zero, so is the likelihood."""
-    numpy = import_jax().numpy
-    if isinstance(scale, float) and scale == 1.0:
-        return 0.0
-    return numpy.where(log_prob == -numpy.inf, -numpy.inf, (scale - 1.0) * log_prob)
 
 
 @dataclass(frozen=True)

@@ -57,18 +57,20 @@ def unconstrain(site: Site, found: Any) -> Any:
 
 
 def log_prob_of(found: Any) -> Any:
-    """Return a site's log-density, without its scale; impossible values of an unobserved site have density zero.
+    """Return a site's log-density, without its scale."""
+    between = found["intermediates"]
+    return found["fn"].log_prob(found["value"], between) if between else found["fn"].log_prob(found["value"])
 
-    NumPyro itself leaves out that check in compiled code. Simplices, matrices and the like cannot leave their support.
+
+def is_possible(found: Any) -> Any:
+    """Return whether an unobserved site's value is one: an integer may leave its bounds, a real round to its edge.
+
+    NumPyro does not look in compiled code. Simplices, matrices and the like cannot leave their support.
     """
     numpy = import_jax().numpy
-    law, value, between = found["fn"], found["value"], found["intermediates"]
-    log_prob = law.log_prob(value, between) if between else law.log_prob(value)
-    support = None if found["is_observed"] else law.support
-    if support is None or plain_constraint(support).event_dim > 0:
-        return log_prob
-    possible = support(value)
-    return numpy.where(possible, log_prob, -numpy.inf)
+    finite = numpy.all(numpy.isfinite(found["value"]))
+    support = found["fn"].support
+    return finite if plain_constraint(support).event_dim > 0 else finite & numpy.all(support(found["value"]))
 
 
 def plain_constraint(support: Any) -> Any:
@@ -94,10 +96,10 @@ def read_layout(model: Any) -> Layout:
     layout = Layout({}, {})
 
     def read(key: Any, arrays: Any) -> None:
-        trace = model.trace(arrays, key)
+        with refusing(model.name):
+            trace = model.trace(arrays, key)
         start = 0
         for name, found in trace.items():
-            check(model.name, name, found)
             if found["type"] == "deterministic" or (found["type"] == "sample" and not found["is_observed"]):
                 layout.plates[name] = plates_of(found, taken=trace)
             if found["type"] == "sample" and not found["is_observed"]:
@@ -120,6 +122,17 @@ def plates_of(found: Any, taken: Any) -> dict[int, str]:
         for axis, plate in places.items()
         if 0 <= axis < len(shape) and shape[axis] == plate.size and taken.get(plate.name, {}).get("type") == "plate"
     }
+
+
+def refusing(model: str) -> Any:
+    """Return a handler that looks at every statement before it is carried out."""
+    from numpyro.primitives import Messenger
+
+    class Refusing(Messenger):  # type: ignore[misc]
+        def process_message(self, found: Any) -> None:
+            check(model, found.get("name", ""), found)
+
+    return Refusing()
 
 
 def check(model: str, name: str, found: Any) -> None:

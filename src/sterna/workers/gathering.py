@@ -36,9 +36,13 @@ class Batch(NamedTuple):
 class Replica(greenlet):  # type: ignore[misc]
     """The exploration of one replica; remembers what the last call said of its point, for the time of a scan."""
 
+    handle: int
+    """The function that it waits for."""
+    state: Numbers
+    """The point at which."""
     point: bytes = b""
     known: Mapping[int, Any]
-    asks: tuple[int, Numbers] | None = None
+    """What functions say of that point, by their handles."""
 
 
 class Gathering:
@@ -48,7 +52,8 @@ class Gathering:
 
     def __init__(self, target: Target, batches: Mapping[int, Batch]) -> None:
         self.target, self.batches = target, batches
-        self.each_once = list(dict.fromkeys(batches.values()))
+        # those that answer more come first, as they serve replicas that ask for less
+        self.widest = sorted(dict.fromkeys(batches.values()), key=lambda batch: -len(batch.handles))
         self.generators: list[tuple[Any, Any]] = []
 
     def each(self, copy: Copy, function: Callable[..., None]) -> None:
@@ -75,10 +80,11 @@ class Gathering:
 
     def _answer(self, waiting: list[Replica], size: int) -> None:
         """Evaluate all points that were asked for, and let their replicas go on in their order."""
-        for batch in self.each_once:
-            asking = [one for one in waiting if one.asks is not None and self.batches[one.asks[0]] is batch]
-            if asking:
-                evaluate_together(batch, asking, size)
+        left = waiting
+        for batch in self.widest:
+            if any(self.batches[one.handle] is batch for one in left):
+                evaluate_together(batch, [one for one in left if one.handle in batch.handles], size)
+                left = [one for one in left if one.handle not in batch.handles]
         for replica in waiting:
             replica.switch()
 
@@ -89,7 +95,7 @@ class Gathering:
 def evaluate_together(batch: Batch, asking: list[Replica], size: int) -> None:
     """Give every replica what a batch says of its point."""
     try:
-        answers = batch.evaluate(np.array([one.asks[1] for one in asking if one.asks is not None]), size)
+        answers = batch.evaluate(np.array([one.state for one in asking]), size)
     except Exception as error:
         # where the first of them waits, so that the message can name its point
         asking[0].throw(error)
@@ -103,9 +109,8 @@ def ask(handle: int, x: Numbers, out: Numbers | None = None) -> Any:
     replica: Any = getcurrent()
     point = x.tobytes()
     if point != replica.point or handle not in replica.known:
-        replica.asks = handle, x.copy()
+        replica.handle, replica.state, replica.point = handle, x.copy(), point
         replica.parent.switch()
-        replica.point, replica.asks = point, None
     answer = replica.known[handle]
     if out is None:
         return float(answer)
