@@ -38,7 +38,14 @@ def test_example_is_right():
     assert abs(result.log_evidence.value - evidence) <= 4 * result.log_evidence.error
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/design.md"])
+def test_black_box(capsys):
+    scope = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs/black_box.md").read_text(), re.DOTALL):
+        exec(code, scope)
+        assert scope["result"].restarts > 0
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
 def test_links_lead_somewhere(name):
     page = ROOT / name
     for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
