@@ -52,7 +52,12 @@ def commands(context: click.Context) -> None:
 )
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
-@click.option("--workers", default=None, type=int, help="Threads.  [default: one a copy, up to the cores]")
+@click.option(
+    "--workers",
+    default=None,
+    type=int,
+    help="Threads, or processes if the target runs as Python.  [default: the cores; no processes]",
+)
 @click.option(
     "--data", default=None, metavar="DIR", help="Folder with the built-in models' data.  [default: simulated]"
 )
