@@ -168,6 +168,16 @@ class Target:
         return self
 
     @property
+    def data(self) -> dict[str, Any]:
+        """The data by name; arrays cannot be written to."""
+        found = dict(self._data.given)
+        for name, value in found.items():
+            if isinstance(value, np.ndarray):
+                found[name] = value.view()
+                found[name].flags.writeable = False
+        return found
+
+    @property
     def dimension(self) -> int:
         """Number of coordinates of a state."""
         return self.space.dimension
