@@ -30,7 +30,7 @@ DISTRIBUTIONS = {
     "Logistic": sterna.Logistic(1.0, 2.0),
     "Gumbel": sterna.Gumbel(1.0, 2.0),
     "Weibull": sterna.Weibull(1.7, 2.0),
-    "Pareto": sterna.Pareto(1.7, 2.0),
+    "Pareto": sterna.Pareto(1.7, 0.2),
     "TruncatedNormal": sterna.TruncatedNormal(1.0, 2.0, -1.0, 4.0),
     "LogNormal": sterna.LogNormal(0.2, 0.7),
 }
