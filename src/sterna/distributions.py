@@ -49,6 +49,8 @@ class Distribution:
     """Offset and matrix of an affine transform."""
     lower: Any = -math.inf
     upper: Any = math.inf
+    whole: bool = False
+    """Whether the variable is a whole number although its coordinates are real."""
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self._given.items())

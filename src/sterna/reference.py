@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sterna.distributions import EXACT, Distribution
 from sterna.engine.program import HUGE, REAL
 from sterna.errors import TargetError
+from sterna.priors import as_distribution
+from sterna.priors.quantile import Quantile, QuantileMap
 from sterna.space import Kind, Real, Space, space_of
 
 
@@ -97,19 +99,27 @@ def space_and_distributions(
     """Read what a user gave as the reference; the distributions are None for a pair of functions."""
     if isinstance(reference, Reference):
         return reference.sized(data), None
-    if isinstance(reference, Distribution):
-        reference = {"x": reference}
     if isinstance(reference, Mapping):
-        for name, part in reference.items():
-            if not isinstance(part, Distribution):
-                raise TargetError(
-                    f"reference[{name!r}] is {part!r}, which is no distribution of sterna's; write for instance "
-                    f"{{{name!r}: sterna.Normal(0, 1)}}, or give a sterna.Reference(draw, log_density)."
-                )
-        return space_of(reference), list(reference.values())
+        named = {name: _distribution(name, part) for name, part in reference.items()}
+        found = list(named.values())
+        by_quantiles = any(isinstance(distribution, Quantile) for distribution in found)
+        return space_of(named, QuantileMap(found) if by_quantiles else None), found
+    if as_distribution(reference, "reference") is not None:
+        return space_and_distributions({"x": reference})
     raise TargetError(
         f"reference={reference!r} is neither a dict of distributions nor a sterna.Reference(draw, log_density)."
     )
+
+
+def _distribution(name: str, part: Any) -> Distribution:
+    """Read one variable's distribution."""
+    found = as_distribution(part, f"reference[{name!r}]")
+    if found is None:
+        raise TargetError(
+            f"reference[{name!r}] is {part!r}, which is no distribution of sterna's, nor of SciPy, NumPyro or PyMC; "
+            f"write for instance {{{name!r}: sterna.Normal(0, 1)}}, or give a sterna.Reference(draw, log_density)."
+        )
+    return found
 
 
 def coordinate_tables(space: Space, distributions: list[Distribution] | None) -> dict[str, NDArray[Any]]:

@@ -1,9 +1,9 @@
 """The space of a state: which coordinates of the flat vector are which variable."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class Variable:
         return self.start + self.size
 
     def value(self, states: Numbers) -> NDArray[Any]:
-        """The variable, in its own shape, from states of shape (..., dimension)."""
+        """The variable, in its own shape, from vectors of shape (..., dimension); see `Space.prepared`."""
         part = states[..., self.start : self.stop]
         if self.transform == "simplex":
             part = join_stick(part)
@@ -99,16 +99,42 @@ class Variable:
         return part.reshape(states.shape[:-1] + self.shape)
 
 
+class StateMap(Protocol):
+    """How the vector in which variables lie follows from a state, where they are not stored as they are.
+
+    A prior transform maps the unit cube, a fitted reference standard normal coordinates.
+    """
+
+    dimension: int
+    """Number of coordinates of a state."""
+    data: Mapping[str, Numbers]
+    """Arrays that compiled code reads by name; what changes between rounds changes in place."""
+
+    def forward(self, state: Numbers) -> Numbers:
+        """Return the vector of a state."""
+
+    def lines(self, datum: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
+        """Code that makes the vector `x` from the coordinates `u`, and names that it uses; may raise CannotCompile."""
+
+
 @dataclass(frozen=True)
 class Space:
     """All variables, in the order of the flat vector."""
 
     variables: tuple[Variable, ...]
+    map: StateMap | None = None
 
     @property
     def dimension(self) -> int:
         """Number of coordinates of a state."""
-        return self.variables[-1].stop
+        return self.variables[-1].stop if self.map is None else self.map.dimension
+
+    def prepared(self, states: Numbers) -> Numbers:
+        """The vectors in which variables lie, from states of shape (..., dimension)."""
+        if self.map is None:
+            return states
+        rows = [self.map.forward(state.copy()) for state in states.reshape(-1, states.shape[-1])]
+        return np.array(rows).reshape((*states.shape[:-1], -1))
 
     @property
     def names(self) -> list[str]:
@@ -117,10 +143,11 @@ class Space:
 
     def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
         """All variables by name, from states of shape (..., dimension)."""
-        return {variable.name: variable.value(states) for variable in self.variables}
+        vectors = self.prepared(states)
+        return {variable.name: variable.value(vectors) for variable in self.variables}
 
     def flat(self, states: Numbers) -> Numbers:
-        """The variables side by side in one vector, as a likelihood of one flat vector receives them."""
+        """The variables side by side in one vector, as a likelihood of one vector receives them; see `prepared`."""
         if not self.transformed:
             return states
         lead = states.shape[:-1]
@@ -132,7 +159,7 @@ class Space:
         return any(variable.transform != "none" for variable in self.variables)
 
 
-def space_of(parts: Mapping[str, Distribution | Kind]) -> Space:
+def space_of(parts: Mapping[str, Distribution | Kind], state_map: StateMap | None = None) -> Space:
     """Lay variables out in the order in which they are given."""
     if not parts:
         raise TargetError("The reference is empty: name at least one variable.")
@@ -142,14 +169,14 @@ def space_of(parts: Mapping[str, Distribution | Kind]) -> Space:
         if not isinstance(name, str) or not name.isidentifier():
             raise TargetError(f"{name!r} cannot name a variable: use a Python identifier.")
         if isinstance(part, Distribution):
-            sort, affine = part.coordinates.sort, part.affine
+            sort, affine = INTEGER if part.whole else part.coordinates.sort, part.affine
             size = len(part.coordinates.lower)
         else:
             sort, affine = part.sort, None
             size = math.prod(part.shape) - (part.transform == "simplex")
         variables.append(Variable(name, sort, part.shape, start, size, part.lower, part.upper, part.transform, affine))
         start += size
-    return Space(tuple(variables))
+    return Space(tuple(variables), state_map)
 
 
 def _affine(z: Numbers, offset: Numbers, matrix: Numbers) -> Numbers:

@@ -50,7 +50,8 @@ class Target:
         A function of variables and data by name, or of one flat vector first and then data by name. Compiled if Numba
         can compile it; else it runs as Python, and `notes` says why.
     reference
-        A dict of named distributions (`{"mu": sterna.Normal(0, 10)}`), or a `sterna.Reference`.
+        A dict of named distributions (`{"mu": sterna.Normal(0, 10)}`), of sterna, `scipy.stats`, NumPyro or PyMC
+        (`pm.Normal.dist(0, 10)`), or a `sterna.Reference`.
     data
         Observed arrays and numbers, passed to the functions by name.
     local_change
@@ -97,6 +98,8 @@ class Target:
         self.explorer = explorer
         self.kernels = dict(kernels or {})
         self.space, distributions = space_and_distributions(reference, data)
+        if self.space.map is not None:
+            _check_map_alone(self.space, gradient, local_change)
         self.notes: list[str] = []
         # moves of the user's own that were made ready for this target, for messages
         self.moves: list[str] = []
@@ -217,6 +220,8 @@ class Target:
                 f"log_densities got values for {', '.join(values) or 'nothing'}; "
                 f"{self.name} has the variables {', '.join(self.space.names)}."
             )
+        if self.space.map is not None:
+            raise TargetError(f"{self.name} is stored in other coordinates than its variables: give the flat state.")
         parts = []
         for v in self.space.variables:
             part = np.asarray(values[v.name], dtype=np.float64)
@@ -482,6 +487,16 @@ class Target:
 def _call(function: Callable[..., Any], arguments: tuple[list[Any], dict[str, Any]], *leading: Any) -> Any:
     values, keywords = arguments
     return function(*leading, *values, **keywords)
+
+
+def _check_map_alone(space: Space, gradient: Any, local_change: Any) -> None:
+    """Refuse functions of stored coordinates where these are not the variables' own."""
+    for name, function in (("gradient", gradient), ("local_change", local_change)):
+        if function is not None:
+            raise TargetError(
+                f"{name}= is of no use with this reference, whose variables {', '.join(space.names)} are computed from "
+                f"other coordinates: leave {name} out, or give distributions that sterna has itself."
+            )
 
 
 def _store(space: Space, flat: NDArray[np.float64], x: NDArray[np.float64]) -> None:
