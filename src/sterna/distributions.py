@@ -319,6 +319,7 @@ class TruncatedNormal(Distribution):
         constant = -np.log(sigma_) - 0.5 * math.log(2 * math.pi) - share
         columns = [2.0 * np.arange(len(a)), mu_, 1 / sigma_, constant]
         self._set(densities.TRUNCATED_NORMAL, columns, low, high, table=np.column_stack([a, b]).ravel())
+        self.lower, self.upper = np.where(low == -HUGE, -math.inf, low), np.where(high == HUGE, math.inf, high)
 
 
 class LogNormal(Distribution):

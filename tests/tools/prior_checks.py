@@ -35,9 +35,9 @@ def log_density(distribution, states):
     return found
 
 
-def assert_same_density(distribution, log_prob, number=40):
-    """A distribution's density is the library's, at draws, to 1e-12."""
+def assert_same_density(distribution, log_prob, number=40, digits=1e-12):
+    """A distribution's density is the library's, at draws."""
     states, values = draw(distribution, number)
     exact = np.array([np.sum(np.asarray(log_prob(value), dtype=np.float64)) for value in values])
-    np.testing.assert_allclose(log_density(distribution, states), exact, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(log_density(distribution, states), exact, rtol=digits, atol=digits)
     return values
