@@ -45,6 +45,8 @@ from sterna.explorers.independence import Independence
 from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.move import Move
 from sterna.explorers.slice import Slice
+from sterna.fitted_reference import FittedReference
+from sterna.prior_transform import PriorTransform
 from sterna.reference import Reference
 from sterna.result import Result
 from sterna.rounds import Round
@@ -76,6 +78,7 @@ __all__ = [
     "Evolution",
     "Exponential",
     "Fitted",
+    "FittedReference",
     "Gamma",
     "Geometric",
     "Gibbs",
@@ -100,6 +103,7 @@ __all__ = [
     "OptionError",
     "Pareto",
     "Poisson",
+    "PriorTransform",
     "Real",
     "Reference",
     "Result",

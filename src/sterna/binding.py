@@ -28,7 +28,7 @@ from sterna.engine.compilation import as_pointer, compiled_with_memory
 from sterna.engine.moves import generator_on, log_density_on
 from sterna.engine.program import REAL
 from sterna.errors import TargetError
-from sterna.space import Space, Variable
+from sterna.space import Space, Variable, break_stick
 from sterna.user_function import CannotCompile
 
 
@@ -61,16 +61,6 @@ def stick_log_jacobian(fractions: NDArray[np.float64]) -> float:
     for k in range(fractions.size):
         total += (fractions.size - 1 - k) * math.log1p(-fractions[k])
     return total
-
-
-@compiled_with_memory
-def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> None:
-    """Write the fractions of a vector on the simplex; the inverse of `stick`."""
-    rest = 1.0
-    for k in range(fractions.size):
-        share = parts[k] / rest if rest > 0.0 else 0.5
-        fractions[k] = min(max(share, 2.3e-308), 1.0 - 2.0**-53)
-        rest -= parts[k]
 
 
 @compiled_with_memory
@@ -265,7 +255,7 @@ def compile_entry(
     except CannotCompile:
         raise
     except Exception as error:  # Numba raises all sorts of errors for what it does not support
-        raise CannotCompile(_short_reason(error)) from error
+        raise CannotCompile(short_reason(error)) from error
 
 
 @lru_cache(maxsize=128)
@@ -289,7 +279,7 @@ def _entry_once(function: Any, source: str, needed: tuple[tuple[str, Any], ...],
     return entry
 
 
-def _short_reason(error: Exception) -> str:
+def short_reason(error: Exception) -> str:
     """The line of Numba's long message that a user can act on."""
     if "NumPyRandomGeneratorType_integers" in str(error):
         return "compiled code needs both bounds of integers, as in rng.integers(0, n)"

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import EXACT, Distribution
-from sterna.engine.program import HUGE, REAL
+from sterna.distributions import Distribution
 from sterna.errors import TargetError
+from sterna.fitted_reference import FittedReference
+from sterna.prior_transform import PriorTransform
 from sterna.priors import as_distribution
 from sterna.priors.quantile import Quantile, QuantileMap
-from sterna.space import Kind, Real, Space, space_of
+from sterna.space import Kind, Real, Space, bounds_inside, space_of
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ def space_and_distributions(
     """Read what a user gave as the reference; the distributions are None for a pair of functions."""
     if isinstance(reference, Reference):
         return reference.sized(data), None
+    if isinstance(reference, (PriorTransform, FittedReference)):
+        return reference.read()
     if isinstance(reference, Mapping):
         named = {name: _distribution(name, part) for name, part in reference.items()}
         found = list(named.values())
@@ -151,20 +154,12 @@ def coordinate_tables(space: Space, distributions: list[Distribution] | None) ->
 
 def _tables_of_kinds(space: Space) -> dict[str, NDArray[Any]]:
     sort = np.concatenate([np.full(v.size, v.sort) for v in space.variables]).astype(np.int64)
-    largest = np.where(sort == REAL, HUGE, EXACT)
-    lower = np.concatenate([np.full(v.size, v.lower) for v in space.variables])
-    upper = np.concatenate([np.full(v.size, v.upper) for v in space.variables])
+    lower, upper = bounds_inside(space)
     return {
         "sort": sort,
-        "lower": np.maximum(np.where(sort == REAL, _inside(lower, +1), lower), -largest),
-        "upper": np.minimum(np.where(sort == REAL, _inside(upper, -1), upper), largest),
+        "lower": lower,
+        "upper": upper,
         "kind": np.zeros(len(sort), dtype=np.int64),
         "numbers": np.zeros(4 * len(sort)),
         "table": np.zeros(1),
     }
-
-
-def _inside(bounds: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    """The number next to a finite bound inside the support, as a user's density may be infinite on the bound."""
-    tiny = np.finfo(np.float64).tiny
-    return np.where(bounds == 0, side * tiny, np.nextafter(bounds, side * np.inf))

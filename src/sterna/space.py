@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import Distribution, as_shape
-from sterna.engine.program import BINARY, INTEGER, REAL
+from sterna.distributions import EXACT, Distribution, as_shape
+from sterna.engine.compilation import compiled_with_memory
+from sterna.engine.program import BINARY, HUGE, INTEGER, REAL
 from sterna.errors import TargetError
 
 Numbers = NDArray[np.float64]
@@ -110,6 +111,9 @@ class StateMap(Protocol):
     data: Mapping[str, Numbers]
     """Arrays that compiled code reads by name; what changes between rounds changes in place."""
 
+    mixes: bool
+    """Whether a variable is made of more than its own coordinates."""
+
     def forward(self, state: Numbers) -> Numbers:
         """Return the vector of a state."""
 
@@ -179,12 +183,54 @@ def space_of(parts: Mapping[str, Distribution | Kind], state_map: StateMap | Non
     return Space(tuple(variables), state_map)
 
 
+def bounds_inside(space: Space) -> tuple[Numbers, Numbers]:
+    """The bounds of stored coordinates, real ones moved to the next number inside, where a density is finite."""
+    sort = np.concatenate([np.full(v.size, v.sort) for v in space.variables])
+    largest = np.where(sort == REAL, HUGE, EXACT)
+    lower = np.concatenate([np.full(v.size, v.lower) for v in space.variables])
+    upper = np.concatenate([np.full(v.size, v.upper) for v in space.variables])
+    return (
+        np.maximum(np.where(sort == REAL, _inside(lower, +1), lower), -largest),
+        np.minimum(np.where(sort == REAL, _inside(upper, -1), upper), largest),
+    )
+
+
+def _inside(bounds: Numbers, side: int) -> Numbers:
+    """The number next to a finite bound inside the support, as a user's density may be infinite on the bound."""
+    tiny = np.finfo(np.float64).tiny
+    return np.where(bounds == 0, side * tiny, np.nextafter(bounds, side * np.inf))
+
+
+def break_sticks(space: Space, flat: Numbers) -> Numbers:
+    """Turn variables side by side, simplices whole, into the vector in which they are stored."""
+    x = np.zeros(space.variables[-1].stop)
+    begin = 0
+    for v in space.variables:
+        part = flat[begin : begin + v.natural_size]
+        if v.transform == "simplex":
+            break_stick(part, x[v.start : v.stop])
+        else:
+            x[v.start : v.stop] = part
+        begin += v.natural_size
+    return x
+
+
 def _affine(z: Numbers, offset: Numbers, matrix: Numbers) -> Numbers:
     """Return offset + matrix z, adding in the order of `sterna.binding.affine` so that both give the same bits."""
     total = np.broadcast_to(offset, z.shape).copy()
     for column in range(len(offset)):
         total += z[..., column : column + 1] * matrix[:, column]
     return total
+
+
+@compiled_with_memory
+def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> None:
+    """Write the fractions of a vector on the simplex; the inverse of `stick`."""
+    rest = 1.0
+    for k in range(fractions.size):
+        share = parts[k] / rest if rest > 0.0 else 0.5
+        fractions[k] = min(max(share, 2.3e-308), 1.0 - 2.0**-53)
+        rest -= parts[k]
 
 
 def join_stick(fractions: Numbers) -> Numbers:

@@ -46,6 +46,7 @@ class Quantile(Distribution):
 class QuantileMap:
     """The state map of a reference some of whose variables are known by quantiles."""
 
+    mixes = False
     data: Mapping[str, Numbers]
 
     def __init__(self, distributions: list[Distribution]) -> None:
