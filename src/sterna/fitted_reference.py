@@ -207,7 +207,8 @@ class FittedMap:
             "reference__upper": self.upper,
         }
         terms = [f"stick_log_jacobian(x[{a}:{b}])" for a, b in self.sticks]
-        self.term = " + ".join(["log_correction(u, line, lower, upper, constant)", *terms])
+        # in brackets, so that compiled and plain functions add in one order
+        self.term = f"({' + '.join(['log_correction(u, line, lower, upper, constant)', *terms])})"
         self.pullback = [f"add_stick_jacobian_slope(x[{a}:{b}], out[{a}:{b}])" for a, b in self.sticks]
         self.pullback += ["pull_back(u, line, lower, upper, factor, out.copy(), out)"]
 
