@@ -46,6 +46,7 @@ from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.move import Move
 from sterna.explorers.slice import Slice
 from sterna.fitted_reference import FittedReference
+from sterna.log_prior import from_log_prior
 from sterna.prior_transform import PriorTransform
 from sterna.reference import Reference
 from sterna.result import Result
@@ -118,6 +119,7 @@ __all__ = [
     "Uniform",
     "Weibull",
     "__version__",
+    "from_log_prior",
     "models",
     "sample",
     "theory",
