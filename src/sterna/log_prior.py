@@ -53,13 +53,13 @@ def from_log_prior(
             raise TargetError(f"from_log_prior({name}={function!r}): give a function.")
     variables = ["x"] if isinstance(space, int) else list(space)
     known = [*variables, *(data or {})]
-    vector = "x" if variables == ["x"] or "x" not in known else "all_variables"
+    vector = "x" if isinstance(space, int) or "x" not in known else "all_variables"
     prior, likelihood = (_arguments(function, known, vector) for function in (log_prior, log_likelihood))
     parameters = list(dict.fromkeys([*prior, *likelihood]))
     if vector in parameters and set(parameters) & set(variables) - {vector}:
         raise TargetError(
-            f"from_log_prior: log_prior takes {', '.join(prior)} and log_likelihood {', '.join(likelihood)}. Write both "
-            "as functions of one vector, or both as functions of variables by name."
+            f"from_log_prior: log_prior takes {', '.join(prior)} and log_likelihood {', '.join(likelihood)}. Write "
+            "both as functions of one vector, or both as functions of variables by name."
         )
     source = (
         f"def log_posterior({', '.join(parameters)}):\n"
