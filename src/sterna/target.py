@@ -106,7 +106,8 @@ class Target:
         began = time.perf_counter()
         self._anew = partial(
             Target, log_likelihood, reference, data,
-            local_change=local_change, gradient=gradient, vectorized=vectorized, explorer=explorer, kernels=kernels, name=name,
+            local_change=local_change, gradient=gradient, vectorized=vectorized, explorer=explorer, kernels=kernels,
+            name=name,
         )  # fmt: skip
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
