@@ -1,5 +1,7 @@
 """sterna: non-reversible parallel tempering for Python."""
 
+from typing import TYPE_CHECKING, Any
+
 from sterna import models, theory
 from sterna.distributions import (
     Bernoulli,
@@ -56,6 +58,10 @@ from sterna.space import Binary, Integer, Real, Simplex
 from sterna.target import Target
 from sterna.tuning.batches import Estimate
 
+if TYPE_CHECKING:
+    from sterna.bridges.jax_target import JaxTarget
+    from sterna.bridges.numpyro_model import from_numpyro, numpyro_samples
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -91,6 +97,7 @@ __all__ = [
     "InitialStateError",
     "Integer",
     "InverseGamma",
+    "JaxTarget",
     "Laplace",
     "LogNormal",
     "LogUniform",
@@ -120,7 +127,25 @@ __all__ = [
     "Weibull",
     "__version__",
     "from_log_prior",
+    "from_numpyro",
     "models",
+    "numpyro_samples",
     "sample",
     "theory",
 ]
+
+# Names that need other libraries, by the module that has them.
+_BRIDGES = {
+    "JaxTarget": "sterna.bridges.jax_target",
+    "from_numpyro": "sterna.bridges.numpyro_model",
+    "numpyro_samples": "sterna.bridges.numpyro_model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a bridge when it is first asked for."""
+    if name not in _BRIDGES:
+        raise AttributeError(f"module 'sterna' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_BRIDGES[name]), name)

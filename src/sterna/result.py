@@ -80,9 +80,8 @@ class Result:
         import xarray
 
         variables = {}
-        for name, values in self.target.space.values(states).items():
-            dims = [f"{name}_dim_{axis}" for axis in range(values.ndim - len(lead))]
-            variables[name] = ((*lead, *dims), values)
+        for name, values in self.target.values(states).items():
+            variables[name] = ((*lead, *self.target.dims(name, values.shape[len(lead) :])), values)
         coordinates: dict[str, Any] = {name: np.arange(size) for name, size in zip(lead, states.shape, strict=False)}
         attributes = {"target": self.target.name, "sampler": "sterna", "seed": self.settings.seed}
         return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
@@ -254,11 +253,10 @@ class Result:
 
     def summary_rows(self) -> Iterator[tuple[str, dict[str, float]]]:
         """Rows of the summary one by one, for a posterior of which only a few are wanted."""
-        vectors = self.target.space.prepared(self._states)
-        for variable in self.target.space.variables:
-            values = variable.value(vectors)
-            for index in np.ndindex(*variable.shape):
-                label = variable.name + (f"[{','.join(map(str, index))}]" if variable.shape else "")
+        for name, values in self.target.values(self._states).items():
+            shape = values.shape[2:]
+            for index in np.ndindex(*shape):
+                label = name + (f"[{','.join(map(str, index))}]" if shape else "")
                 yield label, summary_of(values[(slice(None), slice(None), *index)].astype(np.float64))
 
     def to_dict(self) -> dict[str, Any]:

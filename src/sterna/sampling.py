@@ -40,6 +40,7 @@ from sterna.target import Target
 from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
 from sterna.workers.choice import Crews
 from sterna.workers.crew import Crew, naming_the_point
+from sterna.workers.gathering import Gathering
 
 Numbers = NDArray[np.float64]
 
@@ -173,7 +174,7 @@ class _Run:
         self.explorer_data = np.array([array.ctypes.data for array in self.bound.data] or [0], dtype=np.int64)
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]
-        self.crews: list[Crew | None] = [None] * settings.n_copies
+        self.crews: list[Crew | Gathering | None] = [None] * settings.n_copies
         self.stop = threading.Event()
         self.n_chains, self.boost, self.counts = settings.n_chains, 1, np.zeros(2)
         self.explorations, self.since = settings.explorations, 0
@@ -332,7 +333,7 @@ class _Run:
     @property
     def _elsewhere(self) -> bool:
         """Whether threads only wait for evaluations that are made elsewhere."""
-        return any(crew is not None and crew.elsewhere is not None for crew in self.crews)
+        return any(crew is not None and crew.waits for crew in self.crews)
 
     def _run_threads(self, jobs: Sequence[Callable[[], None]], threads: int) -> None:
         with ThreadPoolExecutor(threads) as pool:

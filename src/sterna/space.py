@@ -88,15 +88,15 @@ class Variable:
         """The coordinate after the last."""
         return self.start + self.size
 
-    def value(self, states: Numbers) -> NDArray[Any]:
-        """The variable, in its own shape, from vectors of shape (..., dimension); see `Space.prepared`."""
+    def value(self, states: Numbers, library: Any = np) -> NDArray[Any]:
+        """The variable, in its own shape, from vectors (..., dimension) as `Space.prepared` has them, by NumPy or JAX."""
         part = states[..., self.start : self.stop]
         if self.transform == "simplex":
-            part = join_stick(part)
+            part = join_stick(part, library)
         elif self.affine is not None:
-            part = _affine(part, *self.affine)
+            part = _affine(part, *self.affine, library)
         if self.sort != REAL:
-            part = part.astype(np.int64)
+            part = part.astype(library.int64)
         return part.reshape(states.shape[:-1] + self.shape)
 
 
@@ -150,12 +150,13 @@ class Space:
         vectors = self.prepared(states)
         return {variable.name: variable.value(vectors) for variable in self.variables}
 
-    def flat(self, states: Numbers) -> Numbers:
-        """The variables side by side in one vector, as a likelihood of one vector receives them; see `prepared`."""
+    def flat(self, states: Numbers, library: Any = np) -> Numbers:
+        """The variables side by side in one vector, as a likelihood of one flat vector receives them."""
         if not self.transformed:
             return states
         lead = states.shape[:-1]
-        return np.concatenate([v.value(states).reshape((*lead, -1)) for v in self.variables], axis=-1)
+        parts = [v.value(states, library).reshape((*lead, -1)) for v in self.variables]
+        return library.concatenate(parts, axis=-1)  # type: ignore[no-any-return]
 
     @property
     def transformed(self) -> bool:
@@ -215,11 +216,11 @@ def break_sticks(space: Space, flat: Numbers) -> Numbers:
     return x
 
 
-def _affine(z: Numbers, offset: Numbers, matrix: Numbers) -> Numbers:
+def _affine(z: Numbers, offset: Numbers, matrix: Numbers, library: Any) -> Any:
     """Return offset + matrix z, adding in the order of `sterna.binding.affine` so that both give the same bits."""
-    total = np.broadcast_to(offset, z.shape).copy()
+    total = library.broadcast_to(offset, z.shape)
     for column in range(len(offset)):
-        total += z[..., column : column + 1] * matrix[:, column]
+        total = total + z[..., column : column + 1] * matrix[:, column]
     return total
 
 
@@ -233,8 +234,8 @@ def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> N
         rest -= parts[k]
 
 
-def join_stick(fractions: Numbers) -> Numbers:
+def join_stick(fractions: Numbers, library: Any = np) -> Any:
     """Vectors on the simplex from the fractions broken off a stick, along the last axis."""
-    rest = np.cumprod(1.0 - fractions, axis=-1)
-    first = np.concatenate([np.ones_like(rest[..., :1]), rest[..., :-1]], axis=-1)
-    return np.concatenate([fractions * first, rest[..., -1:]], axis=-1)
+    rest = library.cumprod(1.0 - fractions, axis=-1)
+    first = library.concatenate([library.ones_like(rest[..., :1]), rest[..., :-1]], axis=-1)
+    return library.concatenate([fractions * first, rest[..., -1:]], axis=-1)

@@ -36,6 +36,7 @@ from sterna.fitted_reference import NOTE, FittedMap
 from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gradient
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
 from sterna.space import Space, break_sticks
+from sterna.together import Together
 from sterna.user_function import CannotCompile, compile_user_function
 
 if TYPE_CHECKING:
@@ -44,6 +45,14 @@ if TYPE_CHECKING:
 
 # What may cost much: priors and draws from them are evaluated where the run is.
 MOVABLE = (callback.LIKELIHOOD, callback.CHANGE, callback.GRADIENT)
+
+# What calls back a function of many points, and its signature, by place.
+TOGETHER: dict[int, tuple[Any, Any]] = {
+    callback.LIKELIHOOD: (callback.python_log_likelihood, LOG_DENSITY),
+    callback.REFERENCE: (callback.python_log_reference, LOG_DENSITY),
+    callback.GRADIENT: (callback.python_gradient, GRADIENT),
+    callback.REFERENCE_GRADIENT: (callback.python_reference_gradient, GRADIENT),
+}
 
 
 class Target:
@@ -123,9 +132,9 @@ class Target:
         # how to compile a gradient, which only some explorers ask for
         self._gradients: dict[str, Callable[[], int]] = {}
         self._handles: list[int] = []
-        # functions that run as Python, by handle: those that may be evaluated elsewhere, and those that take a batch
+        # functions that run as Python, by handle: those that may be evaluated elsewhere, those that take many points
         self.movable: dict[int, Callable[..., Any]] = {}
-        self.batches: dict[int, Callable[..., Any]] = {}
+        self.together: dict[int, Together] = {}
         if vectorized not in (False, True, "padded"):
             raise TargetError(f'vectorized={vectorized!r} is not known: give True, False or "padded".')
         self._vectorized = vectorized
@@ -242,6 +251,10 @@ class Target:
 
         return measured(self)
 
+    def handles(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        """Handles of the functions in some places that run as Python; 0 where one does not."""
+        return tuple(int(self._block[place]) for place in places)
+
     def prepare_gradient(self) -> None:
         """Compile the gradient, once; explorers that follow it call this when they are bound."""
         if not self.has_gradient:
@@ -308,7 +321,7 @@ class Target:
             entry = build()
         except CannotCompile as reason:
             note = f"{what} runs as Python, not compiled: {reason}."
-            if note not in self.notes:
+            if str(reason) and note not in self.notes:
                 self.notes.append(note)
             handle = callback.register(plain)
             self._handles.append(handle)
@@ -317,6 +330,8 @@ class Target:
         return address_of(entry, signature), handle
 
     def _density(self, function: Callable[..., Any], what: str, place: int) -> int:
+        if isinstance(function, Together):
+            return self._together_entry(function, what, place)
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
         if any(a.source == "flat" and a.name != "x" for a in arguments):
             names = ", ".join(self.space.names)
@@ -361,30 +376,34 @@ class Target:
     def _batch_entry(
         self, function: Callable[..., Any], arguments: Any, read: Callable[..., Any], what: str, place: int
     ) -> int:
-        """Address of the callback to a function of many points, which a lone point calls as a batch of one."""
+        """Address of the callback to a user's function of many points, which a lone point calls as a batch of one."""
         take = binding.batch_arguments(arguments, self.space, self._data)
         padded = self._vectorized == "padded"
 
-        def batch(points: NDArray[np.float64], size: int) -> Any:
+        def batch(points: NDArray[np.float64], size: int) -> tuple[Any]:
             given = (
                 points if not padded else np.concatenate([points, np.repeat(points[:1], size - len(points), axis=0)])
             )
-            return read(_call(function, take(given)), given)[: len(points)]
+            return (read(_call(function, take(given)), given)[: len(points)],)
+
+        return self._together_entry(Together(batch, (place,)), what, place)
+
+    def _together_entry(self, function: Together, what: str, place: int) -> int:
+        """Address of the callback to a function of many points."""
 
         def plain(x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> Any:
-            answer = batch(x[None, :], 1)[0]
+            answer = function.one(place, x)
             if out is None:
                 return float(answer)
             out[:] = answer
             return None
 
         def build() -> Any:
-            raise CannotCompile("it takes many points at once")
+            raise CannotCompile(function.reason)
 
-        density = place == callback.LIKELIHOOD
-        fallback: Any = callback.python_log_likelihood if density else callback.python_gradient
-        address = self._entry(build, what, fallback, place, plain, LOG_DENSITY if density else GRADIENT)
-        self.batches[int(self._block[place])] = batch
+        fallback, signature = TOGETHER[place]
+        address = self._entry(build, what, fallback, place, plain, signature)
+        self.together[int(self._block[place])] = function
         return address
 
     def _change(self, function: Callable[..., Any], what: str, place: int) -> int:
@@ -477,6 +496,8 @@ class Target:
         """Check a gradient's parameters, and return how to compile it."""
         if not callable(function):
             raise TargetError(f"{what}={function!r} is not a function.")
+        if isinstance(function, Together):
+            return partial(self._together_entry, function, what, place)
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
         take = binding.python_arguments(arguments, self.space, self._data)
         flat = arguments[0].source == "flat"
@@ -578,10 +599,18 @@ class Target:
     def _sticks(self) -> list[tuple[int, int]]:
         return [(v.start, v.stop) for v in self.space.variables if v.transform == "simplex"]
 
+    def values(self, states: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+        """All that results show of states of shape (..., dimension), by name: the variables."""
+        return self.space.values(states)
+
+    def dims(self, name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
+        """Names of the dimensions of one of `values`."""
+        return tuple(f"{name}_dim_{axis}" for axis in range(len(shape)))
+
     def describe_point(self, state: NDArray[np.float64]) -> str:
         """Name the variables and values of a state, for messages."""
         parts = []
-        for name, value in self.space.values(state).items():
+        for name, value in self.values(state).items():
             text = np.array2string(value, precision=17, threshold=12, max_line_width=10**6)
             parts.append(f"{name}={text}")
         return ", ".join(parts)

@@ -26,7 +26,9 @@ def compile_user_function(function: Callable[..., Any]) -> Any:
     if hasattr(function, "py_func"):
         return function
     if not inspect.isfunction(function):
-        raise CannotCompile(f"it is a {type(function).__name__} object, not a plain function")
+        raise CannotCompile(
+            getattr(function, "reason", f"it is a {type(function).__name__} object, not a plain function")
+        )
     return _compiled_once(function, _captured(function))
 
 

@@ -198,7 +198,14 @@ class LogDensity:
         return value
 
 
-_thread = threading.local()
+class _Thread(threading.local):
+    """Generators that no move of this thread uses; several may be under way, each in a greenlet."""
+
+    def __init__(self) -> None:
+        self.free: list[tuple[Any, Any]] = []
+
+
+_thread = _Thread()
 
 
 def run_python_move(
@@ -208,10 +215,8 @@ def run_python_move(
     stream: NDArray[np.uint64],
     record: int,
 ) -> None:
-    """Call a Python move on a copy of its x, with this thread's generator in the place of the stream."""
-    if not hasattr(_thread, "generator"):
-        _thread.generator = new_generator()
-    words, generator = _thread.generator
+    """Call a Python move on a copy of its x, with a generator of this thread in the place of the stream."""
+    own_generator = words, generator = _thread.free.pop() if _thread.free else new_generator()
     x = own.copy()
     log_density = LogDensity(record, own, x, what)
     words[:] = stream
@@ -223,6 +228,8 @@ def run_python_move(
         if log_density.at_work:
             raise
         raise EvaluationError(f"{what} raised {type(error).__name__}: {error}.") from error
+    finally:
+        _thread.free.append(own_generator)
     if returned is not None:
         raise EvaluationError(
             f"{what} returned {returned!r}, and what a move returns is lost: write the new state into x, by x[:] = new "

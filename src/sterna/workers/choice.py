@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sterna.target import Target
 from sterna.workers.crew import Crew, Elsewhere
-from sterna.workers.gathering import Gathering
+from sterna.workers.gathering import Batch, Gathering
 from sterna.workers.processes import Processes
 from sterna.workers.remote import Sent, Submitted, mapped
 
@@ -31,9 +31,10 @@ class Crews:
             self.notes.append(
                 f"workers={workers!r} is not used: the target is compiled, and this process's threads evaluate it."
             )
-        self.crews: list[Crew | None] = [None] * n_copies
-        if target.batches:
-            self.crews = [self._crew(elsewhere=Gathering(target.batches)) for _ in range(n_copies)]
+        self.crews: list[Crew | Gathering | None] = [None] * n_copies
+        if target.together:
+            batches = _batches(target)
+            self.crews = [Gathering(target, batches) for _ in range(n_copies)]
         elif target.movable and given not in (None, 1):
             self.crews = self._elsewhere(workers, n_copies)
         elif target.compiled and n_threads // n_copies > 1:
@@ -44,11 +45,11 @@ class Crews:
         self.stack.callback(crew.close)
         return crew
 
-    def _elsewhere(self, workers: Any, n_copies: int) -> list[Crew | None]:
+    def _elsewhere(self, workers: Any, n_copies: int) -> list[Crew | Gathering | None]:
         sent = self.sent = {handle: Sent(_returning(self.target, handle)) for handle in self.target.movable}
         if not isinstance(workers, Executor) and not hasattr(workers, "submit") and hasattr(workers, "map"):
-            batches = {handle: partial(mapped, workers, one) for handle, one in sent.items()}
-            return [self._crew(elsewhere=Gathering(batches)) for _ in range(n_copies)]
+            batches = {handle: Batch(partial(mapped, workers, one), (handle,)) for handle, one in sent.items()}
+            return [Gathering(self.target, batches) for _ in range(n_copies)]
         if isinstance(workers, (int, np.integer)):
             self.processes = workers = self.stack.enter_context(Processes(int(workers)))
         # copies do not wait for each other, so that all workers are kept busy
@@ -71,6 +72,12 @@ class Crews:
         count = "A worker process" if len(deaths) == 1 else f"{len(deaths)} worker processes"
         how = ", ".join(sorted(set(deaths)))
         return [f"{count} died ({how}) and a new one took its place; what it had to evaluate was evaluated again."]
+
+
+def _batches(target: Target) -> dict[int, Batch]:
+    """Return what evaluates many points, by the handle of every function that runs as Python instead."""
+    found = {function: Batch(function, target.handles(function.places)) for function in target.together.values()}
+    return {handle: found[function] for handle, function in target.together.items()}
 
 
 def _returning(target: Target, handle: int) -> Any:

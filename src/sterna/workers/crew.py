@@ -28,14 +28,8 @@ Functions = dict[int, Callable[..., Any]]
 class Elsewhere(Protocol):
     """A place where evaluations happen for replicas that wait for them, each in a thread of its own."""
 
-    def expect(self, n: int) -> None:
-        """Learn that n replicas are about to be explored."""
-
-    def functions(self, replica: int) -> Functions:
+    def functions(self) -> Functions:
         """Return what a replica's thread calls instead of the target's own functions."""
-
-    def leave(self) -> None:
-        """Learn that one of the replicas is explored."""
 
 
 class Crew:
@@ -45,15 +39,14 @@ class Crew:
         self.target, self.n_threads, self.elsewhere = target, n_threads, elsewhere
         self.pool = ThreadPoolExecutor(n_threads if elsewhere is None else ANY)
         self.own = threading.local()
+        self.waits = elsewhere is not None
+        """Whether threads only wait for evaluations that are made elsewhere."""
 
     def each(self, copy: Copy, function: Callable[..., None]) -> None:
         """Call `function(copy, first, last, stream, generator)` on parts of the replicas, and wait for all."""
         size = copy.chain_of.size
         step = 1 if self.elsewhere is not None else -(-size // (PARTS * self.n_threads))
-        starts = range(0, size, step)
-        if self.elsewhere is not None:
-            self.elsewhere.expect(len(starts))
-        futures = [self.pool.submit(self._part, copy, function, k, min(k + step, size)) for k in starts]
+        futures = [self.pool.submit(self._part, copy, function, k, min(k + step, size)) for k in range(0, size, step)]
         wait(futures)
         for future in futures:
             future.result()
@@ -66,11 +59,8 @@ class Crew:
             if self.elsewhere is None:
                 function(mine, first, last, *self.own.generator)
                 return
-            try:
-                with callback.instead(self.elsewhere.functions(first)):
-                    function(mine, first, last, *self.own.generator)
-            finally:
-                self.elsewhere.leave()
+            with callback.instead(self.elsewhere.functions()):
+                function(mine, first, last, *self.own.generator)
 
     def close(self) -> None:
         """Let the threads end."""

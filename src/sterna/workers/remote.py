@@ -80,13 +80,7 @@ class Submitted:
     def __init__(self, executor: Executor, sent: Mapping[int, Sent]) -> None:
         self.executor, self.sent = executor, sent
 
-    def expect(self, n: int) -> None:
-        """Need not know."""
-
-    def leave(self) -> None:
-        """Need not know."""
-
-    def functions(self, replica: int) -> dict[int, Callable[..., Any]]:
+    def functions(self) -> dict[int, Callable[..., Any]]:
         """Return what a replica's thread calls instead of the target's own functions."""
         return {handle: partial(self._evaluate, sent) for handle, sent in self.sent.items()}
 
@@ -114,8 +108,8 @@ class Submitted:
         return answer
 
 
-def mapped(pool: Any, sent: Sent, points: Numbers, _: int) -> list[Any]:
-    """Evaluate a batch by the `map` of a pool."""
+def mapped(pool: Any, sent: Sent, points: Numbers, _: int) -> tuple[list[Any]]:
+    """Evaluate a batch of one function by the `map` of a pool."""
     arguments = [(point,) for point in points]
     answers = list(pool.map(evaluate_job, [sent.job(one) for one in arguments]))
     missing = [k for k, answer in enumerate(answers) if answer[0] == MISSING]
@@ -123,4 +117,4 @@ def mapped(pool: Any, sent: Sent, points: Numbers, _: int) -> list[Any]:
     again = pool.map(evaluate_job, [sent.job(arguments[k], again=True) for k in missing]) if missing else []
     for k, answer in zip(missing, again, strict=True):
         answers[k] = answer
-    return [value_of(answer) for answer in answers]
+    return ([value_of(answer) for answer in answers],)

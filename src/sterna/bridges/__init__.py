@@ -1,0 +1,1 @@
+"""Targets from other libraries; each is imported when it is used."""

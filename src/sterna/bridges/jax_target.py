@@ -1,0 +1,181 @@
+"""A target whose log-likelihood is a function of JAX, batched over all chains."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sterna import binding
+from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
+from sterna.engine import callback
+from sterna.engine.program import REAL
+from sterna.errors import TargetError
+from sterna.explorers.base import Explorer
+from sterna.priors import as_distribution
+from sterna.reference import space_and_distributions
+from sterna.space import Space
+from sterna.target import Target
+
+
+def JaxTarget(  # noqa: N802
+    log_likelihood: Callable[..., Any],
+    reference: Any,
+    data: Mapping[str, Any] | None = None,
+    *,
+    gradient: bool = True,
+    explorer: Explorer | None = None,
+    name: str | None = None,
+) -> Target:
+    """Make a target from a log-likelihood written with `jax.numpy`.
+
+    One call of the device serves a step of all chains. It computes with 64 bits, whatever JAX does elsewhere.
+
+    Parameters
+    ----------
+    log_likelihood
+        A function of variables and data by name, or of one flat vector first and then data by name, of one point: it
+        is batched by `jax.vmap`.
+    reference
+        A dict of named distributions, a `sterna.Reference`, or a pytree of distributions: dicts, lists and tuples
+        inside each other. The function's first parameter is then the same tree of values, and their names in the
+        result are joined by "_".
+    data
+        Observed arrays and numbers, passed by name. Arrays are not compiled into the function; all else is.
+    gradient
+        Whether explorers may follow the gradient, which JAX finds.
+    explorer, name
+        As in `sterna.Target`.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpy as np, sterna
+    >>> def log_likelihood(parameters, y):
+    ...     mu, scale = parameters["mean"], parameters["spread"]["scale"]
+    ...     return jnp.sum(-0.5 * ((y - mu) / scale) ** 2 - jnp.log(scale))
+    >>> target = sterna.JaxTarget(
+    ...     log_likelihood,
+    ...     {"mean": sterna.Normal(0, 10), "spread": {"scale": sterna.HalfNormal(2)}},
+    ...     data={"y": np.array([1.0, 2.0, 3.0])},
+    ... )
+    >>> target.space.names
+    ['mean', 'spread_scale']
+    >>> target.log_densities(mean=2.0, spread_scale=1.0)[1]
+    -1.0
+    """
+    jax = import_jax()
+    if not callable(log_likelihood):
+        raise TargetError(f"log_likelihood={log_likelihood!r} is not a function.")
+    named, tree = _named(reference)
+    space, _ = space_and_distributions(named, data)
+    if space.map is not None:
+        raise TargetError(
+            "JaxTarget takes no fitted reference, prior transform or prior without a counterpart in sterna, as JAX would "
+            "have to follow it: give sterna.Target a function that calls yours, with vectorized=True for batches."
+        )
+    given, _ = binding.read_data(data, space)
+    function = _of_state(log_likelihood, space, given.given, tree)
+    arrays = in_64_bits(lambda: {key: jax.numpy.asarray(value) for key, value in _arrays(given.given).items()})()
+    _check_value(function, space, arrays)
+    notes = [NOTE]
+    slope = None
+    if gradient and any(v.sort == REAL for v in space.variables):
+        both = jax.value_and_grad(function)
+        try:
+            in_64_bits(jax.eval_shape)(both, _shape_of(space), arrays)
+            slope = together(both, arrays, (callback.LIKELIHOOD, callback.GRADIENT))
+        except Exception as error:
+            notes.append(f"The gradient is not known: JAX raised {_first_line(error)}")
+    target = Target(
+        together(lambda x, data: (function(x, data),), arrays, (callback.LIKELIHOOD,)),
+        named,
+        data,
+        gradient=slope,
+        explorer=explorer,
+        name=name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__),
+    )
+    target.notes.extend(notes)
+    return target
+
+
+def _arrays(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if is_array(value)}
+
+
+def _named(reference: Any) -> tuple[Any, Any]:
+    """Return a reference by names, and the form of the tree it came from; None if it was no tree."""
+    if not isinstance(reference, (Mapping, list, tuple)):
+        return reference, None
+    if isinstance(reference, Mapping) and all(map(_is_distribution, reference.values())):
+        return reference, None
+    tree_util = import_jax().tree_util
+    leaves, tree = tree_util.tree_flatten_with_path(reference, is_leaf=_is_distribution)
+    if not leaves:
+        raise TargetError(f"reference={reference!r} holds no distribution.")
+    named: dict[str, Any] = {}
+    for path, part in leaves:
+        label = "_".join(tree_util.keystr((key,), simple=True) for key in path)
+        label = label if label.isidentifier() else f"x_{label}"
+        if label in named:
+            raise TargetError(f"Two entries of the reference would be named {label!r}: rename one.")
+        named[label] = part
+    return named, tree
+
+
+def _is_distribution(part: Any) -> bool:
+    return as_distribution(part, "reference") is not None
+
+
+def _of_state(log_likelihood: Callable[..., Any], space: Space, data: Mapping[str, Any], tree: Any) -> Any:
+    """Return the log-likelihood as a function of a stored state and the data's arrays."""
+    jax = import_jax()
+    numpy = jax.numpy
+    variables = {v.name: v for v in space.variables}
+    leading = 0 if tree is None else 1
+    if tree is None:
+        arguments = binding.arguments_of(log_likelihood, "log_likelihood", space, data)
+    else:
+        nothing = Space(())
+        arguments = binding.arguments_of(log_likelihood, "log_likelihood", nothing, data, leading=1)
+
+    def get(argument: Any, x: Any, arrays: Mapping[str, Any]) -> Any:
+        if argument.source == "data":
+            return arrays.get(argument.name, data[argument.name])
+        if argument.source == "flat":
+            return space.flat(x, numpy)
+        return variables[argument.name].value(x, numpy)
+
+    def function(x: Any, arrays: Mapping[str, Any]) -> Any:
+        placed = [get(a, x, arrays) for a in arguments if not a.keyword]
+        named = {a.name: get(a, x, arrays) for a in arguments if a.keyword}
+        if leading:
+            leaves = [v.value(x, numpy) for v in space.variables]
+            placed.insert(0, jax.tree_util.tree_unflatten(tree, leaves))
+        return numpy.asarray(log_likelihood(*placed, **named))
+
+    return function
+
+
+def _shape_of(space: Space) -> Any:
+    jax = import_jax()
+    return jax.ShapeDtypeStruct((space.dimension,), "float64")
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+
+
+def _check_value(function: Any, space: Space, arrays: Any) -> None:
+    """Let JAX read the function once, and check what it returns."""
+    jax = import_jax()
+    try:
+        value = in_64_bits(lambda: jax.eval_shape(function, _shape_of(space), arrays))()
+    except TargetError:
+        raise
+    except Exception as error:
+        raise TargetError(
+            f"JAX cannot read log_likelihood; it raised {_first_line(error)} Write it with jax.numpy, with jnp.where "
+            "or jax.lax.cond in the place of branches on values; sterna.Target takes plain functions instead."
+        ) from error
+    if value.shape != () or value.dtype.kind not in "fiu":
+        raise TargetError(
+            f"log_likelihood returned {value.dtype} of shape {value.shape} for one point; it must return one number "
+            "(did you forget a sum?). Batches are made by sterna, so the function gets one point."
+        )

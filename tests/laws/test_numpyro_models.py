@@ -1,0 +1,50 @@
+"""Whole runs on NumPyro models, against conjugacy, quadrature and enumeration.
+
+Each of 24 comparisons allows what a right run exceeds with probability 6e-5: a false alarm of 0.002 for the file.
+"""
+
+import pytest
+from numpyro import handlers
+from numpyro_checks import check_case, run_case
+from numpyro_models import CASES
+
+import sterna
+from sterna.bridges import numpyro_sites
+
+pytestmark = pytest.mark.laws
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(name):
+    case = CASES[name]
+    check_case(run_case(case.model, case.arguments), case.truth())
+
+
+@pytest.mark.parametrize("name", ["eight_schools", "categories"])
+def test_case_by_gradients(name):
+    case = CASES[name]
+    check_case(run_case(case.model, case.arguments, explorer=sterna.AutoMALA()), case.truth())
+
+
+def without_factor(*arguments):
+    with handlers.block(hide=["survived"]):
+        CASES["censored"].model(*arguments)
+
+
+class WithoutScale(handlers.scale):
+    def process_message(self, msg):
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("fault", ["factor", "scale", "jacobian"])
+def test_faults_are_caught(fault, monkeypatch):
+    """A factor dropped, a scale ignored, a Jacobian left out: each must fail the check that a right run passes."""
+    name = {"factor": "censored", "scale": "normal_normal", "jacobian": "censored"}[fault]
+    case = CASES[name]
+    model = without_factor if fault == "factor" else case.model
+    if fault == "scale":
+        monkeypatch.setattr(handlers, "scale", WithoutScale)
+    if fault == "jacobian":
+        monkeypatch.setattr(numpyro_sites.Site, "log_jacobian", lambda self, stored, found: 0.0)
+    with pytest.raises(AssertionError):
+        check_case(run_case(model, case.arguments, n_rounds=10), case.truth())
