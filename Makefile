@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint laws figures evidence chains explorers theory bench clean
+.PHONY: demo test lint laws figures evidence chains explorers ising models theory bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
@@ -33,6 +33,12 @@ chains: $(VENV)/.developing
 explorers: $(VENV)/.developing
 	$(BIN)/python bench/explorers.py
 	$(BIN)/python bench/evaluations.py
+
+ising: $(VENV)/.developing
+	$(BIN)/python bench/ising.py
+
+models: $(VENV)/.developing
+	$(BIN)/python bench/models.py
 
 theory: $(VENV)/.developing
 	$(BIN)/python bench/theory.py

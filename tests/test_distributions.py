@@ -25,6 +25,32 @@ def two_values(low, high, chance_of_high):
     return stats.rv_discrete(values=([low, high], [1 - chance_of_high, chance_of_high]))
 
 
+def cut_normal(mu, sigma, lower, upper):
+    return stats.truncnorm((lower - mu) / sigma, (upper - mu) / sigma, mu, sigma)
+
+
+class Folded:
+    """The law of the absolute value of a symmetric variable."""
+
+    def __init__(self, law):
+        self.law = law
+
+    def cdf(self, x):
+        return 2 * self.law.cdf(x) - 1
+
+    def ppf(self, u):
+        return self.law.ppf((1 + np.asarray(u)) / 2)
+
+    def logpdf(self, x):
+        return math.log(2) + self.law.logpdf(x)
+
+    def support(self):
+        return 0.0, np.inf
+
+    def median(self):
+        return self.ppf(0.5)
+
+
 CONTINUOUS = {
     "Normal": (sterna.Normal(1.5, 0.7), stats.norm(1.5, 0.7)),
     "HalfNormal": (sterna.HalfNormal(2.0), stats.halfnorm(scale=2.0)),
@@ -39,6 +65,19 @@ CONTINUOUS = {
     "Cauchy": (sterna.Cauchy(-1.0, 2.0), stats.cauchy(-1.0, 2.0)),
     "HalfCauchy": (sterna.HalfCauchy(1.5), stats.halfcauchy(scale=1.5)),
     "StudentT": (sterna.StudentT(3.5, -1.0, 2.0), stats.t(3.5, -1.0, 2.0)),
+    "HalfStudentT": (sterna.HalfStudentT(3.5, 2.0), Folded(stats.t(3.5, 0.0, 2.0))),
+    "Laplace": (sterna.Laplace(-1.0, 2.0), stats.laplace(-1.0, 2.0)),
+    "Logistic": (sterna.Logistic(-1.0, 2.0), stats.logistic(-1.0, 2.0)),
+    "Gumbel": (sterna.Gumbel(-1.0, 2.0), stats.gumbel_r(-1.0, 2.0)),
+    "Weibull": (sterna.Weibull(1.7, 2.0), stats.weibull_min(1.7, scale=2.0)),
+    "Weibull of small alpha": (sterna.Weibull(0.6, 2.0), stats.weibull_min(0.6, scale=2.0)),
+    "Pareto": (sterna.Pareto(3.0, 2.0), stats.pareto(3.0, scale=2.0)),
+    "TruncatedNormal": (sterna.TruncatedNormal(1.0, 2.0, -2.5, 6.0), cut_normal(1.0, 2.0, -2.5, 6.0)),
+    "TruncatedNormal above": (sterna.TruncatedNormal(1.0, 2.0, lower=0.0), cut_normal(1.0, 2.0, 0.0, np.inf)),
+    "TruncatedNormal below": (sterna.TruncatedNormal(1.0, 2.0, upper=0.5), cut_normal(1.0, 2.0, -np.inf, 0.5)),
+    "TruncatedNormal in a tail": (sterna.TruncatedNormal(0.0, 1.0, 6.0, 9.0), cut_normal(0.0, 1.0, 6.0, 9.0)),
+    "TruncatedNormal narrow": (sterna.TruncatedNormal(0.0, 1.0, -0.5, 0.7), cut_normal(0.0, 1.0, -0.5, 0.7)),
+    "TruncatedNormal narrow tail": (sterna.TruncatedNormal(0, 1, -3.2, -3.0), cut_normal(0.0, 1.0, -3.2, -3.0)),
     "LogNormal": (sterna.LogNormal(0.3, 0.8), stats.lognorm(0.8, scale=math.exp(0.3))),
 }
 
@@ -54,6 +93,9 @@ DISCRETE = {
     "Poisson of large mean": (sterna.Poisson(60.0), stats.poisson(60.0)),
     "Geometric": (sterna.Geometric(0.2), stats.geom(0.2)),
     "Geometric of large chance": (sterna.Geometric(0.7), stats.geom(0.7)),
+    "Geometric from 0": (sterna.Geometric(0.2, 0), stats.geom(0.2, loc=-1)),
+    "NegativeBinomial": (sterna.NegativeBinomial(3.5, 0.3), stats.nbinom(3.5, 0.3)),
+    "NegativeBinomial of small n": (sterna.NegativeBinomial(0.4, 0.1), stats.nbinom(0.4, 0.1)),
     "Binomial": (sterna.Binomial(12, 0.3), stats.binom(12, 0.3)),
     "Binomial of many trials": (sterna.Binomial(200, 0.6), stats.binom(200, 0.6)),
 }
@@ -127,7 +169,7 @@ def test_every_public_distribution_is_among_the_cases():
     public = {name for name in public if issubclass(getattr(sterna, name), Distribution)}
     tested = {type(distribution).__name__ for distribution, _ in ALL.values()}
     assert public == tested | {"Dirichlet", "MultivariateNormal"}
-    assert len(public) == 21
+    assert len(public) == 29
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
@@ -187,6 +229,11 @@ def test_probabilities_sum_to_one(name):
         (sterna.Beta(2.0, 2.0), [-0.5, 0.0, 1.0, 1.5]),
         (sterna.HalfCauchy(1.0), [-1.0]),
         (sterna.LogNormal(), [-1.0, 0.0]),
+        (sterna.HalfStudentT(3.0), [-1.0]),
+        (sterna.Weibull(2.0), [-1.0, 0.0]),
+        (sterna.Pareto(2.0, 3.0), [-1.0, 2.9]),
+        (sterna.TruncatedNormal(0.0, 1.0, -1.0, 2.0), [-1.1, 2.1]),
+        (sterna.NegativeBinomial(2.0, 0.5), [-1, 0.5]),
         (sterna.Bernoulli(0.3), [-1, 0.5, 2]),
         (sterna.Spin(0.3), [0, 2]),
         (sterna.Categorical([0.5, 0.5]), [-1, 0.5, 2, 70]),

@@ -25,6 +25,13 @@ DISTRIBUTIONS = {
     "Cauchy": sterna.Cauchy(1.0, 2.0),
     "HalfCauchy": sterna.HalfCauchy(2.0),
     "StudentT": sterna.StudentT(3.0, 1.0, 2.0),
+    "HalfStudentT": sterna.HalfStudentT(2.5, 2.0),
+    "Laplace": sterna.Laplace(1.0, 2.0),
+    "Logistic": sterna.Logistic(1.0, 2.0),
+    "Gumbel": sterna.Gumbel(1.0, 2.0),
+    "Weibull": sterna.Weibull(1.7, 2.0),
+    "Pareto": sterna.Pareto(1.7, 0.2),
+    "TruncatedNormal": sterna.TruncatedNormal(1.0, 2.0, -1.0, 4.0),
     "LogNormal": sterna.LogNormal(0.2, 0.7),
 }
 

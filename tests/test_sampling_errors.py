@@ -147,7 +147,7 @@ def point_of(text):
 
 def raised(kind, function, n_copies=1, reference=REFERENCE):
     with pytest.raises(kind) as caught:
-        sample(function, reference, n_copies=n_copies, workers=n_copies)
+        sample(function, reference, n_copies=n_copies)
     return caught.value
 
 

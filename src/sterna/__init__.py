@@ -14,17 +14,25 @@ from sterna.distributions import (
     Exponential,
     Gamma,
     Geometric,
+    Gumbel,
     HalfCauchy,
     HalfNormal,
+    HalfStudentT,
     InverseGamma,
+    Laplace,
+    Logistic,
     LogNormal,
     LogUniform,
     MultivariateNormal,
+    NegativeBinomial,
     Normal,
+    Pareto,
     Poisson,
     Spin,
     StudentT,
+    TruncatedNormal,
     Uniform,
+    Weibull,
 )
 from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
 from sterna.explorers.automala import AutoMALA
@@ -39,6 +47,9 @@ from sterna.explorers.independence import Independence
 from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.move import Move
 from sterna.explorers.slice import Slice
+from sterna.fitted_reference import FittedReference
+from sterna.log_prior import from_log_prior
+from sterna.prior_transform import PriorTransform
 from sterna.reference import Reference
 from sterna.result import Result
 from sterna.rounds import Round
@@ -74,25 +85,33 @@ __all__ = [
     "Evolution",
     "Exponential",
     "Fitted",
+    "FittedReference",
     "Gamma",
     "Geometric",
     "Gibbs",
+    "Gumbel",
     "HalfCauchy",
     "HalfNormal",
+    "HalfStudentT",
     "Independence",
     "InitialStateError",
     "Integer",
     "InverseGamma",
     "JaxTarget",
+    "Laplace",
     "LogNormal",
     "LogUniform",
+    "Logistic",
     "Metropolis",
     "Mix",
     "Move",
     "MultivariateNormal",
+    "NegativeBinomial",
     "Normal",
     "OptionError",
+    "Pareto",
     "Poisson",
+    "PriorTransform",
     "Real",
     "Reference",
     "Result",
@@ -103,8 +122,11 @@ __all__ = [
     "StudentT",
     "Target",
     "TargetError",
+    "TruncatedNormal",
     "Uniform",
+    "Weibull",
     "__version__",
+    "from_log_prior",
     "from_numpyro",
     "models",
     "numpyro_samples",

@@ -10,7 +10,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -28,7 +28,7 @@ from sterna.engine.compilation import as_pointer, compiled_with_memory
 from sterna.engine.moves import generator_on, log_density_on
 from sterna.engine.program import REAL
 from sterna.errors import TargetError
-from sterna.space import Space, Variable
+from sterna.space import Space, Variable, break_stick
 from sterna.user_function import CannotCompile
 
 
@@ -61,16 +61,6 @@ def stick_log_jacobian(fractions: NDArray[np.float64]) -> float:
     for k in range(fractions.size):
         total += (fractions.size - 1 - k) * math.log1p(-fractions[k])
     return total
-
-
-@compiled_with_memory
-def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> None:
-    """Write the fractions of a vector on the simplex; the inverse of `stick`."""
-    rest = 1.0
-    for k in range(fractions.size):
-        share = parts[k] / rest if rest > 0.0 else 0.5
-        fractions[k] = min(max(share, 2.3e-308), 1.0 - 2.0**-53)
-        rest -= parts[k]
 
 
 @compiled_with_memory
@@ -160,12 +150,13 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
         if variable.affine is not None:
             offset, matrix = variable.affine
             given[f"{variable.name}__offset"], given[f"{variable.name}__matrix"] = offset, matrix
+    own = {} if space.map is None else space.map.data
     arrays, reasons, places = {}, {}, {}
     block: list[int] = [0] * callback.DIMENSION + [space.dimension]
-    for name, value in given.items():
+    for name, value in {**given, **own}.items():
         try:
             # a copy, so that the target does not change when the user's array does
-            array = np.array(value, order="C")
+            array = value if name in own else np.array(value, order="C")
             numba.from_dtype(array.dtype)
             if array.dtype.kind not in "biuf":
                 raise TypeError
@@ -173,7 +164,7 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
             reasons[name] = f"data[{name!r}] is {_describe(value)}, not an array of numbers"
             continue
         arrays[name] = array
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and name in given:
             given[name] = array
         places[name] = len(block)
         block += [array.ctypes.data, *array.shape]
@@ -186,11 +177,16 @@ def _describe(value: Any) -> str:
 
 def source_of(arguments: tuple[Argument, ...], space: Space, data: Data) -> tuple[list[str], list[str], dict[str, Any]]:
     """Lines that take a state and a data block apart, the names of the arguments, and the types they need."""
+    coordinates = "x" if space.map is None else "u"
     lines = [
-        f"    x = carray(as_pointer(state, float64), {space.dimension})",
+        f"    {coordinates} = carray(as_pointer(state, float64), {space.dimension})",
         f"    block = carray(as_pointer(data, int64), {callback.HEAD + 8 * (len(data.places) + 1)})",
     ]
     needed: dict[str, Any] = {}
+    if space.map is not None:
+        own, names_of_map = space.map.lines(lambda name: datum(name, data, needed))
+        lines += [f"    {line}" for line in own]
+        needed |= names_of_map
     names = []
     for place, argument in enumerate(arguments):
         name = f"a{place}"
@@ -225,7 +221,10 @@ def _variable(variable: Variable, data: Data, needed: dict[str, Any]) -> str:
         return f"frozen(stick({part}))"
     if variable.affine is not None:
         offset, matrix = (datum(f"{variable.name}__{end}", data, needed) for end in ("offset", "matrix"))
-        return f"frozen(affine({part}, {offset}, {matrix}))"
+        value = f"affine({part}, {offset}, {matrix})"
+        if len(variable.shape) != 1:
+            return f"{value}[0]" if variable.shape == () else f"frozen({value}.reshape({variable.shape}))"
+        return f"frozen({value})"
     if variable.shape == ():
         return f"x[{variable.start}]" if variable.sort == REAL else f"int64(x[{variable.start}])"
     if variable.sort != REAL:
@@ -236,7 +235,8 @@ def _variable(variable: Variable, data: Data, needed: dict[str, Any]) -> str:
 def _flat(space: Space, data: Data, needed: dict[str, Any]) -> str:
     if not space.transformed:
         return "frozen(x)"
-    parts = [_variable(v, data, needed) if v.transform != "none" else f"x[{v.start}:{v.stop}]" for v in space.variables]
+    vectors = [replace(v, shape=(v.natural_size,)) for v in space.variables]
+    parts = [_variable(v, data, needed) if v.transform != "none" else f"x[{v.start}:{v.stop}]" for v in vectors]
     return f"frozen(np.concatenate(({', '.join(parts)},)))"
 
 
@@ -255,7 +255,7 @@ def compile_entry(
     except CannotCompile:
         raise
     except Exception as error:  # Numba raises all sorts of errors for what it does not support
-        raise CannotCompile(_short_reason(error)) from error
+        raise CannotCompile(short_reason(error)) from error
 
 
 @lru_cache(maxsize=128)
@@ -279,7 +279,7 @@ def _entry_once(function: Any, source: str, needed: tuple[tuple[str, Any], ...],
     return entry
 
 
-def _short_reason(error: Exception) -> str:
+def short_reason(error: Exception) -> str:
     """The line of Numba's long message that a user can act on."""
     if "NumPyRandomGeneratorType_integers" in str(error):
         return "compiled code needs both bounds of integers, as in rng.integers(0, n)"
@@ -313,7 +313,8 @@ def python_arguments(
     placed = [_getter(argument, space, data) for argument in arguments if not argument.keyword]
     named = {argument.name: _getter(argument, space, data) for argument in arguments if argument.keyword}
 
-    def take(x: NDArray[np.float64]) -> tuple[list[Any], dict[str, Any]]:
+    def take(state: NDArray[np.float64]) -> tuple[list[Any], dict[str, Any]]:
+        x = space.prepared(state)
         return [get(x) for get in placed], {name: get(x) for name, get in named.items()}
 
     return take
@@ -332,7 +333,8 @@ def batch_arguments(
         variable = next(v for v in space.variables if v.name == argument.name)
         return variable.value(x.copy())
 
-    def take(x: NDArray[np.float64]) -> tuple[list[Any], dict[str, Any]]:
+    def take(states: NDArray[np.float64]) -> tuple[list[Any], dict[str, Any]]:
+        x = space.prepared(states)
         placed = [get(a, x) for a in arguments if not a.keyword]
         return placed, {a.name: get(a, x) for a in arguments if a.keyword}
 
@@ -358,6 +360,8 @@ def _getter(argument: Argument, space: Space, data: Data) -> Callable[[NDArray[n
     if argument.source == "flat":
         return lambda x: space.flat(x.copy())
     variable = next(v for v in space.variables if v.name == argument.name)
+    if variable.shape == () and variable.transform != "none":
+        return lambda x: variable.value(x).item()
     if variable.shape == () and variable.sort == REAL:
         return lambda x: x.item(variable.start)
     if variable.shape == ():

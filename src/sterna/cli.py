@@ -52,7 +52,12 @@ def commands(context: click.Context) -> None:
 )
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
-@click.option("--workers", default=None, type=int, help="Threads.  [default: one a copy, up to the cores]")
+@click.option(
+    "--workers",
+    default=None,
+    type=int,
+    help="Threads, or processes if the target runs as Python.  [default: the cores; no processes]",
+)
 @click.option(
     "--data", default=None, metavar="DIR", help="Folder with the built-in models' data.  [default: simulated]"
 )
@@ -95,29 +100,33 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Re
 @commands.command()
 @click.argument("table", metavar="NAME")
 @click.option("--quick", is_flag=True, help="A look of about a minute, with far fewer scans than the paper.")
-@click.option("--only", multiple=True, metavar="MODEL", help="Only this model; for table2 also nrpt, all there is.")
+@click.option("--only", multiple=True, metavar="MODEL", help="Only this model; nrpt: all rows of table2.")
 @click.option("--data", default=None, metavar="DIR", help="Folder with the models' data.  [default: simulated]")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option("--format", "form", default="text", type=click.Choice(["text", "csv", "json"]), show_default=True)
 def paper(table: str, quick: bool, only: tuple[str, ...], data: str | None, seed: int, form: str) -> None:
-    """Repeat a result of the paper: table1 (all models) or table2 (NRPT's rows of the comparison)."""
+    """Repeat a result of the paper: table1 (all models) or table2 (NRPT's rows of the comparison).
+
+    Rows show n observations, d variables and N chains; the sum of rejections, which is the paper's estimate of the
+    barrier, and the barrier corrected for saturation; the mean acceptance of swaps; restarts beside those that the
+    rejections allow. Columns named paper have the paper's figure for the column before.
+    """
     from sterna.errors import OptionError
     from sterna.models.data import FOLDER
-    from sterna.paper.runs import HEAD, as_csv, as_json, as_line, run_cases
+    from sterna.paper.runs import as_csv, as_json, as_line, choose, columns_of, run_case
     from sterna.paper.tables import TABLES
 
     if table not in TABLES:
         raise OptionError(f"sterna paper {table}: there are {', '.join(TABLES)}.")
     if data is not None:
         os.environ[FOLDER] = data
-    names = [name for name in only if not (table == "table2" and name == "nrpt")]
-    found = []
-    if form == "text":
-        click.echo(HEAD)
-    for row in run_cases(TABLES[table], names, quick, seed):
-        found.append(row)
-        # rows come as they are done, as some take long
-        click.echo(as_line(row), err=form != "text")
+    cases = choose(TABLES[table], only)
+    columns, found = columns_of(cases), []
+    # rows come as they are done, as some take long
+    click.echo(as_line(columns, None), err=form != "text")
+    for case in cases:
+        found.append(run_case(case, quick, seed))
+        click.echo(as_line(columns, found[-1]), err=form != "text")
     if form != "text":
         click.echo(as_csv(found) if form == "csv" else as_json(found), nl=form == "json")
 

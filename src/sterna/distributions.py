@@ -49,6 +49,8 @@ class Distribution:
     """Offset and matrix of an affine transform."""
     lower: Any = -math.inf
     upper: Any = math.inf
+    whole: bool = False
+    """Whether the variable is a whole number although its coordinates are real."""
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self._given.items())
@@ -232,6 +234,94 @@ class StudentT(Distribution):
         self._set(densities.STUDENT_T, [nu_, mu_, 1 / sigma_, constant], -math.inf, math.inf)
 
 
+class HalfStudentT(Distribution):
+    """Absolute value of a Student's t variable with `nu` degrees of freedom, location 0 and scale `sigma`."""
+
+    def __init__(self, nu: ArrayLike, sigma: ArrayLike = 1.0, *, shape: Any = None) -> None:
+        nu_, sigma_ = self._take(shape, nu=nu, sigma=sigma)
+        self._require((nu_ > 0) & (sigma_ > 0), "nu and sigma must be positive")
+        constant = _lgamma((nu_ + 1) / 2) - _lgamma(nu_ / 2) - 0.5 * np.log(nu_ * math.pi) - np.log(sigma_)
+        self._set(densities.HALF_STUDENT_T, [nu_, 0.0, 1 / sigma_, math.log(2) + constant], 0.0, math.inf)
+
+
+class Laplace(Distribution):
+    """Laplace distribution with mean `mu` and scale `b`."""
+
+    def __init__(self, mu: ArrayLike = 0.0, b: ArrayLike = 1.0, *, shape: Any = None) -> None:
+        mu_, b_ = self._take(shape, mu=mu, b=b)
+        self._require(b_ > 0, "b must be positive")
+        self._set(densities.LAPLACE, [mu_, 1 / b_, -np.log(2 * b_)], -math.inf, math.inf)
+
+
+class Logistic(Distribution):
+    """Logistic distribution with mean `mu` and scale `s`."""
+
+    def __init__(self, mu: ArrayLike = 0.0, s: ArrayLike = 1.0, *, shape: Any = None) -> None:
+        mu_, s_ = self._take(shape, mu=mu, s=s)
+        self._require(s_ > 0, "s must be positive")
+        self._set(densities.LOGISTIC, [mu_, 1 / s_, -np.log(s_)], -math.inf, math.inf)
+
+
+class Gumbel(Distribution):
+    """Gumbel distribution (of largest values) with mode `mu` and scale `beta`."""
+
+    def __init__(self, mu: ArrayLike = 0.0, beta: ArrayLike = 1.0, *, shape: Any = None) -> None:
+        mu_, beta_ = self._take(shape, mu=mu, beta=beta)
+        self._require(beta_ > 0, "beta must be positive")
+        self._set(densities.GUMBEL, [mu_, 1 / beta_, -np.log(beta_)], -math.inf, math.inf)
+
+
+class Weibull(Distribution):
+    """Weibull distribution with shape parameter `alpha` and scale `beta`."""
+
+    def __init__(self, alpha: ArrayLike, beta: ArrayLike = 1.0, *, shape: Any = None) -> None:
+        alpha_, beta_ = self._take(shape, alpha=alpha, beta=beta)
+        self._require((alpha_ > 0) & (beta_ > 0), "alpha and beta must be positive")
+        constant = np.log(alpha_) - alpha_ * np.log(beta_)
+        self._set(densities.WEIBULL, [alpha_, 1 / beta_, constant], _TINY, math.inf)
+        self.lower = 0.0
+
+
+class Pareto(Distribution):
+    """Pareto distribution on [m, inf), whose density falls like x**-(alpha + 1)."""
+
+    def __init__(self, alpha: ArrayLike, m: ArrayLike = 1.0, *, shape: Any = None) -> None:
+        alpha_, m_ = self._take(shape, alpha=alpha, m=m)
+        self._require((alpha_ > 0) & (m_ > 0), "alpha and m must be positive")
+        self._set(densities.PARETO, [alpha_, m_, np.log(alpha_) + alpha_ * np.log(m_)], m_, math.inf)
+
+
+class TruncatedNormal(Distribution):
+    """Normal distribution of mean `mu` and standard deviation `sigma` before it is cut to [lower, upper]."""
+
+    def __init__(
+        self,
+        mu: ArrayLike = 0.0,
+        sigma: ArrayLike = 1.0,
+        lower: ArrayLike = -math.inf,
+        upper: ArrayLike = math.inf,
+        *,
+        shape: Any = None,
+    ) -> None:
+        from scipy.special import log_ndtr
+
+        # infinite bounds stand for none, and everything else checks for finite numbers
+        ends = [np.clip(np.asarray(end, dtype=np.float64), -HUGE, HUGE) for end in (lower, upper)]
+        mu_, sigma_, low, high = self._take(shape, mu=mu, sigma=sigma, lower=ends[0], upper=ends[1])
+        self._require(sigma_ > 0, "sigma must be positive")
+        self._require(low < high, "lower must be below upper")
+        with np.errstate(over="ignore"):
+            a, b = (low - mu_) / sigma_, (high - mu_) / sigma_
+        # on the side of zero where its tail is short, so that nothing cancels
+        a_, b_ = np.where(a > 0, -b, a), np.where(a > 0, -a, b)
+        share = log_ndtr(b_) + np.log1p(-np.exp(log_ndtr(a_) - log_ndtr(b_)))
+        self._require(np.isfinite(share), "[lower, upper] holds no part of the normal law that numbers could tell")
+        constant = -np.log(sigma_) - 0.5 * math.log(2 * math.pi) - share
+        columns = [2.0 * np.arange(len(a)), mu_, 1 / sigma_, constant]
+        self._set(densities.TRUNCATED_NORMAL, columns, low, high, table=np.column_stack([a, b]).ravel())
+        self.lower, self.upper = np.where(low == -HUGE, -math.inf, low), np.where(high == HUGE, math.inf, high)
+
+
 class LogNormal(Distribution):
     """Distribution whose logarithm is normal with mean `mu` and standard deviation `sigma`."""
 
@@ -306,12 +396,17 @@ class Poisson(Distribution):
 
 
 class Geometric(Distribution):
-    """Number of trials up to the first success, from 1, with success probability `p`."""
+    """Number of trials up to the first success, from 1, with success probability `p`.
 
-    def __init__(self, p: ArrayLike, *, shape: Any = None) -> None:
+    With `start=0` it is the number of failures before the first success.
+    """
+
+    def __init__(self, p: ArrayLike, start: int = 1, *, shape: Any = None) -> None:
         (p_,) = self._take(shape, p=p)
+        self._given["start"] = start
+        self._require(start in (0, 1), "start must be 0 or 1")
         self._require((p_ > 1e-14) & (p_ < 1), "p must lie between 1e-14 and 1, for its draws to be exact")
-        self._set(densities.GEOMETRIC, [0.0, np.log1p(-p_), np.log(p_)], 1.0, math.inf, INTEGER)
+        self._set(densities.GEOMETRIC, [start, np.log1p(-p_), np.log(p_)], start, math.inf, INTEGER)
 
 
 class Binomial(Distribution):
@@ -323,6 +418,33 @@ class Binomial(Distribution):
         self._require((p_ > 0) & (p_ < 1), "p must lie strictly between 0 and 1")
         columns = [n_, np.log(p_), np.log1p(-p_), _lgamma(n_ + 1)]
         self._set(densities.BINOMIAL, columns, 0.0, n_, INTEGER)
+
+
+class NegativeBinomial(Distribution):
+    """Number of failures before the `n`-th success, with success probability `p`; n need not be whole."""
+
+    def __init__(self, n: ArrayLike, p: ArrayLike, *, shape: Any = None) -> None:
+        n_, p_ = self._take(shape, n=n, p=p)
+        self._require((n_ > 0) & (p_ > 0) & (p_ < 1), "n must be positive and p strictly between 0 and 1")
+        odds = (1 - p_) / p_
+        self._require(n_ * odds < 1e12, "the mean n(1-p)/p must be below 1e12 for its draws to be exact")
+        columns = [n_, np.log1p(-p_), odds, n_ * np.log(p_) - _lgamma(n_)]
+        self._set(densities.NEGATIVE_BINOMIAL, columns, 0.0, math.inf, INTEGER)
+
+
+class Scaled(Distribution):
+    """The variable loc + scale * z, where z has another distribution of one-dimensional real coordinates."""
+
+    transform = "affine"
+
+    def __init__(self, distribution: Distribution, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> None:
+        loc_, scale_ = self._take(distribution.shape, loc=loc, scale=scale)
+        self._given = {"distribution": distribution, **self._given}
+        self._require(scale_ != 0, "scale must not be 0")
+        self.coordinates = distribution.coordinates
+        self.affine = (loc_.copy(), np.diag(scale_))
+        ends = [loc_ + scale_ * np.asarray(end, dtype=np.float64) for end in (distribution.lower, distribution.upper)]
+        self.lower, self.upper = np.minimum(*ends), np.maximum(*ends)
 
 
 class Dirichlet(Distribution):

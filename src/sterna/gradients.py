@@ -69,6 +69,10 @@ def gradient_lines(
             lines.append(f"stick_pullback(x[{v.start}:{v.stop}], {value}, {out})")
         elif v.affine is not None:
             matrix = datum(f"{v.name}__matrix", data, needed)
+            if v.shape == () and not flat:
+                value = f"np.full(1, {value})"
+            elif len(v.shape) > 1 and not flat:
+                value = f"np.ascontiguousarray({value}).reshape({v.size})"
             lines.append(f"affine_pullback({matrix}, {value}, {out})")
         elif not flat and v.shape == ():
             lines.append(f"out[{v.start}] = {value}")

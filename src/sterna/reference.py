@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import EXACT, Distribution
-from sterna.engine.program import HUGE, REAL
+from sterna.distributions import Distribution
 from sterna.errors import TargetError
-from sterna.space import Kind, Real, Space, space_of
+from sterna.fitted_reference import FittedReference
+from sterna.prior_transform import PriorTransform
+from sterna.priors import as_distribution
+from sterna.priors.quantile import Quantile, QuantileMap
+from sterna.space import Kind, Real, Space, bounds_inside, space_of
 
 
 @dataclass(frozen=True)
@@ -97,19 +100,29 @@ def space_and_distributions(
     """Read what a user gave as the reference; the distributions are None for a pair of functions."""
     if isinstance(reference, Reference):
         return reference.sized(data), None
-    if isinstance(reference, Distribution):
-        reference = {"x": reference}
+    if isinstance(reference, (PriorTransform, FittedReference)):
+        return reference.read()
     if isinstance(reference, Mapping):
-        for name, part in reference.items():
-            if not isinstance(part, Distribution):
-                raise TargetError(
-                    f"reference[{name!r}] is {part!r}, which is no distribution of sterna's; write for instance "
-                    f"{{{name!r}: sterna.Normal(0, 1)}}, or give a sterna.Reference(draw, log_density)."
-                )
-        return space_of(reference), list(reference.values())
+        named = {name: _distribution(name, part) for name, part in reference.items()}
+        found = list(named.values())
+        by_quantiles = any(isinstance(distribution, Quantile) for distribution in found)
+        return space_of(named, QuantileMap(found) if by_quantiles else None), found
+    if as_distribution(reference, "reference") is not None:
+        return space_and_distributions({"x": reference})
     raise TargetError(
         f"reference={reference!r} is neither a dict of distributions nor a sterna.Reference(draw, log_density)."
     )
+
+
+def _distribution(name: str, part: Any) -> Distribution:
+    """Read one variable's distribution."""
+    found = as_distribution(part, f"reference[{name!r}]")
+    if found is None:
+        raise TargetError(
+            f"reference[{name!r}] is {part!r}, which is no distribution of sterna's, nor of SciPy, NumPyro or PyMC; "
+            f"write for instance {{{name!r}: sterna.Normal(0, 1)}}, or give a sterna.Reference(draw, log_density)."
+        )
+    return found
 
 
 def coordinate_tables(space: Space, distributions: list[Distribution] | None) -> dict[str, NDArray[Any]]:
@@ -141,20 +154,12 @@ def coordinate_tables(space: Space, distributions: list[Distribution] | None) ->
 
 def _tables_of_kinds(space: Space) -> dict[str, NDArray[Any]]:
     sort = np.concatenate([np.full(v.size, v.sort) for v in space.variables]).astype(np.int64)
-    largest = np.where(sort == REAL, HUGE, EXACT)
-    lower = np.concatenate([np.full(v.size, v.lower) for v in space.variables])
-    upper = np.concatenate([np.full(v.size, v.upper) for v in space.variables])
+    lower, upper = bounds_inside(space)
     return {
         "sort": sort,
-        "lower": np.maximum(np.where(sort == REAL, _inside(lower, +1), lower), -largest),
-        "upper": np.minimum(np.where(sort == REAL, _inside(upper, -1), upper), largest),
+        "lower": lower,
+        "upper": upper,
         "kind": np.zeros(len(sort), dtype=np.int64),
         "numbers": np.zeros(4 * len(sort)),
         "table": np.zeros(1),
     }
-
-
-def _inside(bounds: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    """The number next to a finite bound inside the support, as a user's density may be infinite on the bound."""
-    tiny = np.finfo(np.float64).tiny
-    return np.where(bounds == 0, side * tiny, np.nextafter(bounds, side * np.inf))

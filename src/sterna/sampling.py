@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sterna.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
-from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD
+from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD, evaluate
 from sterna.engine.record import Record, new_record
 from sterna.engine.round import (
     Plan,
@@ -32,6 +32,7 @@ from sterna.errors import InitialStateError
 from sterna.exploration import next_explorations
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
+from sterna.fitted_reference import FittedMap
 from sterna.options import SCHEMES, Settings, as_explorer, as_target, make_settings
 from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
@@ -128,7 +129,7 @@ def sample(
     >>> bool(abs(result.posterior["mu"].mean()) < 2)  # both modes are visited
     True
     """
-    chosen = as_target(target, reference, data, vectorized)
+    chosen = as_target(target, reference, data, vectorized).for_a_run()
     began = time.perf_counter() - chosen.build_seconds
     settings = make_settings(
         n_chains,
@@ -182,7 +183,7 @@ class _Run:
     def go(self, workers: Any) -> Result:
         """Run with the workers that the user gave, or those that suit."""
         crews = Crews(self.target, workers, self.settings.workers, self.settings.n_copies)
-        self.crews, self.notes = crews.crews, crews.notes
+        self.crews, self.notes, self.renew = crews.crews, crews.notes, crews.renew
         try:
             result = self._go()
         finally:
@@ -201,9 +202,12 @@ class _Run:
         compiled = time.perf_counter()
         rounds = Rounds()
         for number in range(1, settings.n_rounds + 1):
-            records, statistics = self._round(number, 2**number, kept_chains=0)
+            records, statistics = self._round(number, 2**number, kept_chains=int(self.target.fitted is not None))
             rounds.append(self._summary(number, records))
             self._tune(rounds, statistics)
+            # the last round tunes everything to the law that sampling has
+            if self.target.fitted is not None and number < settings.n_rounds:
+                self._refit(self.target.fitted, records)
         tuned = time.perf_counter()
         kept = 1 if settings.keep == "target" else self.n_chains
         records, statistics = self._round(settings.n_rounds + 1, settings.n_scans, kept, settings.keep_energies)
@@ -408,6 +412,26 @@ class _Run:
             self.copies = [resized(copy, nearest) for copy in self.copies]
         self.schedule, self.n_chains = new_schedule, n_chains
         self.display.end_round(last)
+
+    def _refit(self, fitted: FittedMap, records: list[Record]) -> None:
+        """Fit the reference to the target chain's draws of all copies, and evaluate all replicas anew."""
+        draws = np.concatenate([record.draws[:, -1] for record in records])
+        if len(draws) == 0:
+            return
+        carry = fitted.refit(draws)
+        self.renew()
+        for copy in self.copies:
+            copy.states[:] = carry(copy.states)
+            good = copy.logs[:, LOG_LIKELIHOOD] > -np.inf
+            for number in range(self.n_chains):
+                copy.at_work[0] = number
+                with naming_the_point(self.target, copy.states, copy.at_work):
+                    evaluate(self.target.block, copy.states[number], copy.logs[number])
+            # rounding may put a state on the wrong side of an edge, and no chain but the reference's may hold it
+            lost = good & (copy.logs[:, LOG_LIKELIHOOD] == -np.inf)
+            for j in np.flatnonzero(lost):
+                other = int(np.flatnonzero(good & ~lost)[0])
+                copy.states[j], copy.logs[j, :2] = copy.states[other], copy.logs[other, :2]
 
     def _next_n_chains(self, last: Round) -> int:
         """Find the next round's number of chains, and note where slow exploration raises it."""

@@ -1,15 +1,16 @@
 """The space of a state: which coordinates of the flat vector are which variable."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import Distribution, as_shape
-from sterna.engine.program import BINARY, INTEGER, REAL
+from sterna.distributions import EXACT, Distribution, as_shape
+from sterna.engine.compilation import compiled_with_memory
+from sterna.engine.program import BINARY, HUGE, INTEGER, REAL
 from sterna.errors import TargetError
 
 Numbers = NDArray[np.float64]
@@ -88,7 +89,7 @@ class Variable:
         return self.start + self.size
 
     def value(self, states: Numbers, library: Any = np) -> NDArray[Any]:
-        """The variable, in its own shape, from states of shape (..., dimension), by NumPy or `jax.numpy`."""
+        """The variable, in its shape, from vectors (..., dimension) as `Space.prepared` has them; by NumPy or JAX."""
         part = states[..., self.start : self.stop]
         if self.transform == "simplex":
             part = join_stick(part, library)
@@ -99,16 +100,45 @@ class Variable:
         return part.reshape(states.shape[:-1] + self.shape)
 
 
+class StateMap(Protocol):
+    """How the vector in which variables lie follows from a state, where they are not stored as they are.
+
+    A prior transform maps the unit cube, a fitted reference standard normal coordinates.
+    """
+
+    dimension: int
+    """Number of coordinates of a state."""
+    data: Mapping[str, Numbers]
+    """Arrays that compiled code reads by name; what changes between rounds changes in place."""
+
+    mixes: bool
+    """Whether a variable is made of more than its own coordinates."""
+
+    def forward(self, state: Numbers) -> Numbers:
+        """Return the vector of a state."""
+
+    def lines(self, datum: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
+        """Code that makes the vector `x` from the coordinates `u`, and names that it uses; may raise CannotCompile."""
+
+
 @dataclass(frozen=True)
 class Space:
     """All variables, in the order of the flat vector."""
 
     variables: tuple[Variable, ...]
+    map: StateMap | None = None
 
     @property
     def dimension(self) -> int:
         """Number of coordinates of a state."""
-        return self.variables[-1].stop
+        return self.variables[-1].stop if self.map is None else self.map.dimension
+
+    def prepared(self, states: Numbers) -> Numbers:
+        """The vectors in which variables lie, from states of shape (..., dimension)."""
+        if self.map is None:
+            return states
+        rows = [self.map.forward(state.copy()) for state in states.reshape(-1, states.shape[-1])]
+        return np.array(rows).reshape((*states.shape[:-1], -1))
 
     @property
     def names(self) -> list[str]:
@@ -117,7 +147,8 @@ class Space:
 
     def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
         """All variables by name, from states of shape (..., dimension)."""
-        return {variable.name: variable.value(states) for variable in self.variables}
+        vectors = self.prepared(states)
+        return {variable.name: variable.value(vectors) for variable in self.variables}
 
     def flat(self, states: Numbers, library: Any = np) -> Numbers:
         """The variables side by side in one vector, as a likelihood of one flat vector receives them."""
@@ -133,7 +164,7 @@ class Space:
         return any(variable.transform != "none" for variable in self.variables)
 
 
-def space_of(parts: Mapping[str, Distribution | Kind]) -> Space:
+def space_of(parts: Mapping[str, Distribution | Kind], state_map: StateMap | None = None) -> Space:
     """Lay variables out in the order in which they are given."""
     if not parts:
         raise TargetError("The reference is empty: name at least one variable.")
@@ -143,14 +174,46 @@ def space_of(parts: Mapping[str, Distribution | Kind]) -> Space:
         if not isinstance(name, str) or not name.isidentifier():
             raise TargetError(f"{name!r} cannot name a variable: use a Python identifier.")
         if isinstance(part, Distribution):
-            sort, affine = part.coordinates.sort, part.affine
+            sort, affine = INTEGER if part.whole else part.coordinates.sort, part.affine
             size = len(part.coordinates.lower)
         else:
             sort, affine = part.sort, None
             size = math.prod(part.shape) - (part.transform == "simplex")
         variables.append(Variable(name, sort, part.shape, start, size, part.lower, part.upper, part.transform, affine))
         start += size
-    return Space(tuple(variables))
+    return Space(tuple(variables), state_map)
+
+
+def bounds_inside(space: Space) -> tuple[Numbers, Numbers]:
+    """The bounds of stored coordinates, real ones moved to the next number inside, where a density is finite."""
+    sort = np.concatenate([np.full(v.size, v.sort) for v in space.variables])
+    largest = np.where(sort == REAL, HUGE, EXACT)
+    lower = np.concatenate([np.full(v.size, v.lower) for v in space.variables])
+    upper = np.concatenate([np.full(v.size, v.upper) for v in space.variables])
+    return (
+        np.maximum(np.where(sort == REAL, _inside(lower, +1), lower), -largest),
+        np.minimum(np.where(sort == REAL, _inside(upper, -1), upper), largest),
+    )
+
+
+def _inside(bounds: Numbers, side: int) -> Numbers:
+    """The number next to a finite bound inside the support, as a user's density may be infinite on the bound."""
+    tiny = np.finfo(np.float64).tiny
+    return np.where(bounds == 0, side * tiny, np.nextafter(bounds, side * np.inf))
+
+
+def break_sticks(space: Space, flat: Numbers) -> Numbers:
+    """Turn variables side by side, simplices whole, into the vector in which they are stored."""
+    x = np.zeros(space.variables[-1].stop)
+    begin = 0
+    for v in space.variables:
+        part = flat[begin : begin + v.natural_size]
+        if v.transform == "simplex":
+            break_stick(part, x[v.start : v.stop])
+        else:
+            x[v.start : v.stop] = part
+        begin += v.natural_size
+    return x
 
 
 def _affine(z: Numbers, offset: Numbers, matrix: Numbers, library: Any) -> Any:
@@ -159,6 +222,16 @@ def _affine(z: Numbers, offset: Numbers, matrix: Numbers, library: Any) -> Any:
     for column in range(len(offset)):
         total = total + z[..., column : column + 1] * matrix[:, column]
     return total
+
+
+@compiled_with_memory
+def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> None:
+    """Write the fractions of a vector on the simplex; the inverse of `stick`."""
+    rest = 1.0
+    for k in range(fractions.size):
+        share = parts[k] / rest if rest > 0.0 else 0.5
+        fractions[k] = min(max(share, 2.3e-308), 1.0 - 2.0**-53)
+        rest -= parts[k]
 
 
 def join_stick(fractions: Numbers, library: Any = np) -> Any:

@@ -32,9 +32,10 @@ from sterna.engine.program import (
 )
 from sterna.errors import EvaluationError, TargetError
 from sterna.explorers.base import Explorer
+from sterna.fitted_reference import NOTE, FittedMap
 from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gradient
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
-from sterna.space import Space
+from sterna.space import Space, break_sticks
 from sterna.together import Together
 from sterna.user_function import CannotCompile, compile_user_function
 
@@ -63,7 +64,8 @@ class Target:
         A function of variables and data by name, or of one flat vector first and then data by name. Compiled if Numba
         can compile it; else it runs as Python, and `notes` says why.
     reference
-        A dict of named distributions (`{"mu": sterna.Normal(0, 10)}`), or a `sterna.Reference`.
+        A dict of named distributions (`{"mu": sterna.Normal(0, 10)}`), of sterna, `scipy.stats`, NumPyro or PyMC
+        (`pm.Normal.dist(0, 10)`), or a `sterna.Reference`, `sterna.PriorTransform` or `sterna.FittedReference`.
     data
         Observed arrays and numbers, passed to the functions by name.
     local_change
@@ -111,11 +113,18 @@ class Target:
         if not callable(log_likelihood):
             raise TargetError(f"log_likelihood={log_likelihood!r} is not a function.")
         began = time.perf_counter()
+        self._anew = partial(
+            Target, log_likelihood, reference, data,
+            local_change=local_change, gradient=gradient, vectorized=vectorized, explorer=explorer, kernels=kernels,
+            name=name,
+        )  # fmt: skip
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
         self.kernels = dict(kernels or {})
         self.space, distributions = space_and_distributions(reference, data)
-        self.notes: list[str] = []
+        if self.space.map is not None:
+            _check_map_alone(self.space, gradient, local_change)
+        self.notes: list[str] = [NOTE] if isinstance(self.space.map, FittedMap) else []
         # moves of the user's own that were made ready for this target, for messages
         self.moves: list[str] = []
         self._data, self._block = binding.read_data(data, self.space)
@@ -175,6 +184,25 @@ class Target:
 
     def __deepcopy__(self, _: Any) -> "Target":
         return self
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The data by name; arrays cannot be written to."""
+        found = dict(self._data.given)
+        for name, value in found.items():
+            if isinstance(value, np.ndarray):
+                found[name] = value.view()
+                found[name].flags.writeable = False
+        return found
+
+    @property
+    def fitted(self) -> FittedMap | None:
+        """The reference that a run fits to its draws, if there is one."""
+        return self.space.map if isinstance(self.space.map, FittedMap) else None
+
+    def for_a_run(self) -> "Target":
+        """Return the target itself, or one built anew if a run is going to change it."""
+        return self if self.fitted is None else self._anew()
 
     @property
     def dimension(self) -> int:
@@ -250,6 +278,8 @@ class Target:
                 f"log_densities got values for {', '.join(values) or 'nothing'}; "
                 f"{self.name} has the variables {', '.join(self.space.names)}."
             )
+        if self.space.map is not None:
+            raise TargetError(f"{self.name} is stored in other coordinates than its variables: give the flat state.")
         parts = []
         for v in self.space.variables:
             part = np.asarray(values[v.name], dtype=np.float64)
@@ -309,17 +339,24 @@ class Target:
                 f"{what}: {arguments[0].name} is no variable, so it receives all of them ({names}) as one vector."
             )
         if self._vectorized and place == callback.LIKELIHOOD:
-            read = partial(binding.as_numbers, what=what)
+            fitted = self.fitted
+
+            def read(values: Any, points: NDArray[np.float64]) -> NDArray[np.float64]:
+                found = binding.as_numbers(values, points, what)
+                return found if fitted is None else found + [fitted.log_term(x) for x in points]
+
             return self._batch_entry(function, arguments, read, what, place)
         take = binding.python_arguments(arguments, self.space, self._data)
         reference = place == callback.REFERENCE
         # the Python form must not hold on to the target, or neither would ever be freed
-        sticks = self._sticks()
+        sticks, fitted = self._sticks(), self.fitted
 
         def build() -> Any:
             user = compile_user_function(function)
             lines, names, needed = binding.source_of(arguments, self.space, self._data)
             terms = [f"float64(function({', '.join(names)}))"]
+            if fitted is not None:
+                terms.append(fitted.term)
             if reference:
                 terms += [f"stick_log_jacobian(x[{a}:{b}])" for a, b in sticks]
             body = [f"    return {' + '.join(terms)}"]
@@ -327,6 +364,8 @@ class Target:
 
         def plain(x: NDArray[np.float64]) -> float:
             value = as_number(_call(function, take(x)), what)
+            if fitted is not None:
+                value += fitted.log_term(x)
             if reference:
                 value += sum(binding.stick_log_jacobian(x[a:b]) for a, b in sticks)
             return value
@@ -466,6 +505,7 @@ class Target:
         variables = [v for v in self.space.variables if v.sort == REAL and (flat or v.name in named)]
         variables.sort(key=lambda v: v.start if flat else named.index(v.name))
         space, sticks, reference = self.space, self._sticks(), place == callback.REFERENCE_GRADIENT
+        fitted = self.fitted
         if not variables:
             raise TargetError(f"{what} takes no real variable as a parameter, so there is nothing to differentiate.")
 
@@ -477,11 +517,15 @@ class Target:
             body += [f"    {line}" for line in gradient_lines(space, variables, flat, self._data, needed)]
             if reference:
                 body += [f"    add_stick_jacobian_slope(x[{a}:{b}], out[{a}:{b}])" for a, b in sticks]
+            if fitted is not None:
+                body += [f"    {line}" for line in fitted.pullback]
             header = "def entry(state, gradient, data):"
             return binding.compile_entry(user, header, lines, [*body, "    return 0"], needed, GRADIENT)
 
         def plain(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-            store_gradient(space, variables, flat, _call(function, take(x)), x, out, what)
+            store_gradient(space, variables, flat, _call(function, take(x)), space.prepared(x), out, what)
+            if fitted is not None:
+                fitted.pull_back(x, out)
             if reference:
                 for a, b in sticks:
                     add_stick_jacobian_slope(x[a:b], out[a:b])
@@ -528,7 +572,7 @@ class Target:
             values = _call(function, take(x), generator)
             _check_draw(space, values)
             flat = np.concatenate([np.ravel(v) for v in values]) if by_variable else np.ravel(values)
-            _store(space, np.asarray(flat, dtype=np.float64), x)
+            x[:] = break_sticks(space, np.asarray(flat, dtype=np.float64))
 
         return self._entry(build, what, callback.python_draw, callback.DRAW, plain, DRAW)
 
@@ -577,16 +621,15 @@ def _call(function: Callable[..., Any], arguments: tuple[list[Any], dict[str, An
     return function(*leading, *values, **keywords)
 
 
-def _store(space: Space, flat: NDArray[np.float64], x: NDArray[np.float64]) -> None:
-    begin = 0
-    for v in space.variables:
-        size = v.natural_size
-        part = flat[begin : begin + size]
-        if v.transform == "simplex":
-            binding.break_stick(part, x[v.start : v.stop])
-        else:
-            x[v.start : v.stop] = part
-        begin += size
+def _check_map_alone(space: Space, gradient: Any, local_change: Any) -> None:
+    """Refuse functions of stored coordinates where these are not the variables' own."""
+    gradient = None if isinstance(space.map, FittedMap) else gradient
+    for name, function in (("gradient", gradient), ("local_change", local_change)):
+        if function is not None:
+            raise TargetError(
+                f"{name}= is of no use with this reference, whose variables {', '.join(space.names)} are computed from "
+                f"other coordinates: leave {name} out, or give distributions that sterna has itself."
+            )
 
 
 def _check_draw(space: Space, example: Any) -> None:

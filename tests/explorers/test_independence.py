@@ -95,12 +95,22 @@ LAWS = {
     "half Cauchy": (sterna.HalfCauchy(2.0), stats.halfcauchy(scale=2)),
     "Student": (sterna.StudentT(2.5, 1.0, 2.0), stats.t(2.5, 1, 2)),
     "log normal": (sterna.LogNormal(0.5, 0.7), stats.lognorm(0.7, scale=math.exp(0.5))),
+    "half Student": (sterna.HalfStudentT(1.0, 2.0), stats.halfcauchy(scale=2)),
+    "Laplace": (sterna.Laplace(1.0, 2.0), stats.laplace(1, 2)),
+    "logistic": (sterna.Logistic(1.0, 2.0), stats.logistic(1, 2)),
+    "Gumbel": (sterna.Gumbel(1.0, 2.0), stats.gumbel_r(1, 2)),
+    "Weibull": (sterna.Weibull(1.5, 2.0), stats.weibull_min(1.5, scale=2)),
+    "Pareto": (sterna.Pareto(1.5, 2.0), stats.pareto(1.5, scale=2)),
+    "cut normal": (sterna.TruncatedNormal(1.0, 2.0, 0.5), stats.truncnorm(-0.25, np.inf, 1, 2)),
     "Bernoulli": (sterna.Bernoulli(0.3), stats.bernoulli(0.3)),
     "categorical": (sterna.Categorical([0.2, 0.5, 0.3]), stats.rv_discrete(values=([0, 1, 2], [0.2, 0.5, 0.3]))),
     "discrete uniform": (sterna.DiscreteUniform(2, 9), stats.randint(2, 10)),
     "Poisson": (sterna.Poisson(3.3), stats.poisson(3.3)),
     "large Poisson": (sterna.Poisson(900.5), stats.poisson(900.5)),
     "geometric": (sterna.Geometric(0.3), stats.geom(0.3)),
+    "geometric from 0": (sterna.Geometric(0.3, 0), stats.geom(0.3, loc=-1)),
+    "negative binomial": (sterna.NegativeBinomial(2.5, 0.2), stats.nbinom(2.5, 0.2)),
+    "small negative binomial": (sterna.NegativeBinomial(0.5, 0.2), stats.nbinom(0.5, 0.2)),
     "binomial": (sterna.Binomial(12, 0.8), stats.binom(12, 0.8)),
     "binomial at its end": (sterna.Binomial(3, 0.97), stats.binom(3, 0.97)),
 }
@@ -138,7 +148,7 @@ def test_draws_from_the_stream(name):
 def test_all_kinds_of_reference_are_known():
     """Every named distribution of numbers is in the table above, or is made of those that are."""
     tested = {type(distribution) for distribution, _ in LAWS.values()}
-    made_of_them = {distributions.Spin, distributions.Dirichlet, distributions.MultivariateNormal}
+    made_of_them = {distributions.Spin, distributions.Dirichlet, distributions.MultivariateNormal, distributions.Scaled}
     assert set(distributions.Distribution.__subclasses__()) <= tested | made_of_them
 
 

@@ -275,7 +275,7 @@ def by_importance(target, beta, n, rng):
 
 def p_of_exploration(beta, kernels_beta):
     """Compare states after ten scans from the law with others; smallest p of nine, times nine."""
-    target, rng = small(passes=1), np.random.default_rng(4)
+    target, rng = small(), np.random.default_rng(4)
     states, others = (by_importance(target, beta, 4000, rng) for _ in range(2))
     after, logs, _ = apply_bound(target, target.explorer.bind(target), states, kernels_beta)
     assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
@@ -292,7 +292,7 @@ def test_exploration_leaves_the_law_unchanged():
 
 def test_runs_find_the_evidence():
     """Within 4 standard errors of both: of the run, and of the mean over two million draws of the reference."""
-    target = small(passes=1)
+    target = small()
     logs = np.concatenate([logs_of(target, draws_of(target, seed=k)(500_000))[:, 1] for k in range(4)])
     weights = np.exp(logs - logs.max())
     exact, error = math.log(weights.mean()) + logs.max(), weights.std() / weights.mean() / math.sqrt(len(logs))

@@ -1,10 +1,14 @@
 """The README and the examples, run as they stand."""
 
+import importlib.util
+import math
 import re
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import integrate, stats
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,6 +22,27 @@ def test_readme(capsys):
     # both signs of mu have the same weight
     share = float((result.posterior["mu"] > 0).mean())
     assert 0.2 < share < 0.8
+
+
+def test_moving_in(capsys):
+    """All ways in give one evidence: each within 4 standard errors of quadrature, 6e-5 each."""
+    blocks = re.findall(r"```python( pymc)?\n(.*?)```", (ROOT / "docs" / "moving_in.md").read_text(), re.DOTALL)
+    if importlib.util.find_spec("pymc") is None:
+        blocks = [block for block in blocks if not block[0]]
+    scope = {}
+    exec("\n".join(code for _, code in blocks), scope)
+    exact = {}
+    for name, prior in (("normal", stats.norm(0, 10)), ("uniform", stats.uniform(-10, 20))):
+
+        def density(sigma, mu, prior=prior):
+            return prior.pdf(mu) * math.exp(-sigma + scope["log_likelihood"](np.array([mu, sigma]), scope["y"]))
+
+        exact[name] = math.log(2 * integrate.dblquad(density, 0, 10, 1e-3, 15)[0])
+    for name in ("result", "fitted", "cube", "smc", "exchange"):
+        if name in scope:
+            found = scope[name].log_evidence
+            assert abs(found.value - exact["uniform" if name == "cube" else "normal"]) < 4 * found.error, name
+            assert scope[name].warnings == []
 
 
 def test_example(capsys):
@@ -50,7 +75,14 @@ def test_jax_page(capsys):
     assert scope["predicted"]["count"].shape == (510, 10)
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/jax.md"])
+def test_black_box(capsys):
+    scope = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs/black_box.md").read_text(), re.DOTALL):
+        exec(code, scope)
+        assert scope["result"].restarts > 0
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
 def test_links_lead_somewhere(name):
     page = ROOT / name
     for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

@@ -5,12 +5,12 @@ from typing import Any
 
 from sterna import binding
 from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
-from sterna.distributions import Distribution
 from sterna.engine import callback
 from sterna.engine.program import REAL
 from sterna.errors import TargetError
 from sterna.explorers.base import Explorer
-from sterna.reference import Reference, space_and_distributions
+from sterna.priors import as_distribution
+from sterna.reference import space_and_distributions
 from sterna.space import Space
 from sterna.target import Target
 
@@ -65,6 +65,11 @@ def JaxTarget(  # noqa: N802
         raise TargetError(f"log_likelihood={log_likelihood!r} is not a function.")
     named, tree = _named(reference)
     space, _ = space_and_distributions(named, data)
+    if space.map is not None:
+        raise TargetError(
+            "JaxTarget takes no fitted reference, prior transform or prior without a counterpart in sterna, as JAX "
+            "would have to follow it: give sterna.Target a function that calls yours, with vectorized=True for batches."
+        )
     given, _ = binding.read_data(data, space)
     function = _of_state(log_likelihood, space, given.given, tree)
     arrays = in_64_bits(lambda: {key: jax.numpy.asarray(value) for key, value in _arrays(given.given).items()})()
@@ -96,14 +101,14 @@ def _arrays(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(reference: Any) -> tuple[Any, Any]:
     """Return a reference by names, and the form of the tree it came from; None if it was no tree."""
-    if isinstance(reference, (Reference, Distribution)):
+    if not isinstance(reference, (Mapping, list, tuple)):
         return reference, None
-    if isinstance(reference, Mapping) and all(isinstance(part, Distribution) for part in reference.values()):
+    if isinstance(reference, Mapping) and all(map(_is_distribution, reference.values())):
         return reference, None
     tree_util = import_jax().tree_util
-    leaves, tree = tree_util.tree_flatten_with_path(reference, is_leaf=lambda part: isinstance(part, Distribution))
-    if not isinstance(reference, (Mapping, list, tuple)) or not leaves:
-        space_and_distributions(reference)
+    leaves, tree = tree_util.tree_flatten_with_path(reference, is_leaf=_is_distribution)
+    if not leaves:
+        raise TargetError(f"reference={reference!r} holds no distribution.")
     named: dict[str, Any] = {}
     for path, part in leaves:
         label = "_".join(tree_util.keystr((key,), simple=True) for key in path)
@@ -112,6 +117,10 @@ def _named(reference: Any) -> tuple[Any, Any]:
             raise TargetError(f"Two entries of the reference would be named {label!r}: rename one.")
         named[label] = part
     return named, tree
+
+
+def _is_distribution(part: Any) -> bool:
+    return as_distribution(part, "reference") is not None
 
 
 def _of_state(log_likelihood: Callable[..., Any], space: Space, data: Mapping[str, Any], tree: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled, compiled_with_memory, inlined
-from sterna.engine.streams import Stream, uniform
+from sterna.engine.streams import Stream, exponential, standard_normal, uniform
 
 NORMAL = 0
 UNIFORM = 1
@@ -31,6 +31,17 @@ BINOMIAL = 14
 HALF_NORMAL = 15
 HALF_CAUCHY = 16
 DISCRETE_UNIFORM = 17
+LAPLACE = 18
+LOGISTIC = 19
+GUMBEL = 20
+WEIBULL = 21
+PARETO = 22
+TRUNCATED_NORMAL = 23
+HALF_STUDENT_T = 24
+NEGATIVE_BINOMIAL = 25
+
+# On an interval around its mode that is this long, half of all normal draws or more hit where uniform ones waste more.
+LONG = 2.5
 
 Numbers = NDArray[np.float64]
 
@@ -68,7 +79,7 @@ def coordinate_log_density(kind: int, p: Numbers, o: int, table: Numbers, x: flo
     if kind == CAUCHY or kind == HALF_CAUCHY:
         z = (x - p[o]) * p[o + 1]
         return p[o + 2] - log1p_square(z, 1.0)
-    if kind == STUDENT_T:
+    if kind == STUDENT_T or kind == HALF_STUDENT_T:
         z = (x - p[o + 1]) * p[o + 2]
         return p[o + 3] - 0.5 * (p[o] + 1.0) * log1p_square(z, p[o])
     if kind == LOG_NORMAL:
@@ -82,7 +93,23 @@ def coordinate_log_density(kind: int, p: Numbers, o: int, table: Numbers, x: flo
     if kind == POISSON:
         return x * p[o + 1] - p[o] - math.lgamma(x + 1.0)
     if kind == GEOMETRIC:
-        return p[o + 2] + (x - 1.0) * p[o + 1]
+        return p[o + 2] + (x - p[o]) * p[o + 1]
+    if kind == LAPLACE:
+        return p[o + 2] - abs(x - p[o]) * p[o + 1]
+    if kind == LOGISTIC:
+        z = abs(x - p[o]) * p[o + 1]
+        return p[o + 2] - z - 2.0 * math.log1p(math.exp(-z))
+    if kind == GUMBEL:
+        z = (x - p[o]) * p[o + 1]
+        return p[o + 2] - z - math.exp(-z)
+    if kind == WEIBULL:
+        return p[o + 2] + (p[o] - 1.0) * math.log(x) - (x * p[o + 1]) ** p[o]
+    if kind == PARETO:
+        return p[o + 2] - (p[o] + 1.0) * math.log(x)
+    if kind == TRUNCATED_NORMAL:
+        return normal_log_density(p, o + 1, x)
+    if kind == NEGATIVE_BINOMIAL:
+        return p[o + 3] + math.lgamma(x + p[o]) - math.lgamma(x + 1.0) + x * p[o + 1]
     # BINOMIAL
     return p[o + 3] - math.lgamma(x + 1.0) - math.lgamma(p[o] - x + 1.0) + x * p[o + 1] + (p[o] - x) * p[o + 2]
 
@@ -104,10 +131,22 @@ def coordinate_slope(kind: int, p: Numbers, o: int, x: float) -> float:
         return (p[o] - 1.0) / x - (p[o + 1] - 1.0) / (1.0 - x)
     if kind == CAUCHY or kind == HALF_CAUCHY:
         return student_slope((x - p[o]) * p[o + 1], 1.0) * p[o + 1]
-    if kind == STUDENT_T:
+    if kind == STUDENT_T or kind == HALF_STUDENT_T:
         return student_slope((x - p[o + 1]) * p[o + 2], p[o]) * p[o + 2]
     if kind == LOG_NORMAL:
         return -((math.log(x) - p[o]) * p[o + 1] * p[o + 1] + 1.0) / x
+    if kind == LAPLACE:
+        return -math.copysign(p[o + 1], x - p[o])
+    if kind == LOGISTIC:
+        return -math.tanh(0.5 * (x - p[o]) * p[o + 1]) * p[o + 1]
+    if kind == GUMBEL:
+        return math.expm1(-(x - p[o]) * p[o + 1]) * p[o + 1]
+    if kind == WEIBULL:
+        return (p[o] - 1.0 - p[o] * (x * p[o + 1]) ** p[o]) / x
+    if kind == PARETO:
+        return -(p[o] + 1.0) / x
+    if kind == TRUNCATED_NORMAL:
+        return -(x - p[o + 1]) * p[o + 2] * p[o + 2]
     return 0.0
 
 
@@ -152,6 +191,8 @@ def draw_continuous(kind: int, p: Numbers, o: int, rng: Any) -> float:
         return p[o] + rng.standard_cauchy() / p[o + 1]
     if kind == HALF_CAUCHY:
         return abs(rng.standard_cauchy()) / p[o + 1]
+    if kind == HALF_STUDENT_T:
+        return abs(rng.standard_t(p[o])) / p[o + 2]
     if kind == STUDENT_T:
         return p[o + 1] + rng.standard_t(p[o]) / p[o + 2]
     # LOG_NORMAL
@@ -164,24 +205,96 @@ def draw_integer(kind: int, p: Numbers, o: int, rng: Any) -> float:
     if kind == POISSON:
         return float(rng.poisson(p[o]))
     if kind == GEOMETRIC:
-        return float(rng.geometric(-math.expm1(p[o + 1])))
+        return p[o] - 1.0 + float(rng.geometric(-math.expm1(p[o + 1])))
+    if kind == NEGATIVE_BINOMIAL:
+        # a Poisson variable whose mean is a gamma variable
+        return float(rng.poisson(rng.standard_gamma(p[o]) * p[o + 2]))
     # BINOMIAL
     return float(rng.binomial(int(p[o]), math.exp(p[o + 1])))
 
 
 @compiled
-def draw_coordinate(kind: int, p: Numbers, o: int, table: Numbers, stream: Stream, rng: Any) -> float:
-    """Draw one coordinate from its distribution."""
+def draw_in_tail(low: float, high: float, stream: Stream) -> float:
+    """Draw a standard normal number in 0 <= low < high, below an exponential curve (Robert 1995)."""
+    rate = 0.5 * (low + math.sqrt(low * low + 4.0))
+    while True:
+        z = low + exponential(stream) / rate
+        if z <= high and 2.0 * exponential(stream) >= (z - rate) * (z - rate):
+            return z
+
+
+@compiled
+def draw_in_interval(low: float, high: float, stream: Stream) -> float:
+    """Draw a standard normal number between two bounds, also in tails, in a few tries."""
+    if high <= 0.0:
+        return -draw_in_interval_above(-high, -low, stream)
+    if low >= 0.0:
+        return draw_in_interval_above(low, high, stream)
+    if high - low > LONG:
+        while True:
+            z = standard_normal(stream)
+            if low <= z <= high:
+                return z
+    return draw_below_mode(low, high, 0.0, stream)
+
+
+@compiled
+def draw_in_interval_above(low: float, high: float, stream: Stream) -> float:
+    """Draw a standard normal number in 0 <= low < high: from a tail, or if the interval is short, from within."""
+    if (high - low) * (low + math.sqrt(low * low + 4.0)) > 2.0:
+        return draw_in_tail(low, high, stream)
+    return draw_below_mode(low, high, low, stream)
+
+
+@compiled
+def draw_below_mode(low: float, high: float, mode: float, stream: Stream) -> float:
+    """Draw a standard normal number in a short interval by rejection from a uniform one."""
+    while True:
+        z = low + (high - low) * uniform(stream)
+        if 2.0 * exponential(stream) >= (z - mode) * (z + mode):
+            return z
+
+
+@compiled
+def draw_by_inversion(kind: int, p: Numbers, o: int, table: Numbers, stream: Stream) -> float:
+    """Draw one real coordinate whose law is easily had from a uniform or an exponential number."""
     if kind == UNIFORM:
         return p[o] + (p[o + 1] - p[o]) * uniform(stream)
     if kind == LOG_UNIFORM:
         return math.exp(p[o] + (p[o + 1] - p[o]) * uniform(stream))
+    if kind == TRUNCATED_NORMAL:
+        place = int(p[o])
+        return p[o + 1] + draw_in_interval(table[place], table[place + 1], stream) / p[o + 2]
+    number = exponential(stream)
+    if kind == WEIBULL:
+        return number ** (1.0 / p[o]) / p[o + 1]
+    if kind == PARETO:
+        return p[o + 1] * math.exp(number / p[o])
+    if kind == GUMBEL:
+        return p[o] - math.log(number) / p[o + 1]
+    if kind == LOGISTIC:
+        return p[o] + math.log(math.expm1(number)) / p[o + 1]
+    # LAPLACE
+    return p[o] + (number if uniform(stream) < 0.5 else -number) / p[o + 1]
+
+
+@inlined
+def inverts(kind: int) -> bool:
+    """Whether `draw_by_inversion` draws a kind."""
+    return kind == UNIFORM or kind == LOG_UNIFORM or LAPLACE <= kind <= TRUNCATED_NORMAL
+
+
+@compiled
+def draw_coordinate(kind: int, p: Numbers, o: int, table: Numbers, stream: Stream, rng: Any) -> float:
+    """Draw one coordinate from its distribution."""
+    if inverts(kind):
+        return draw_by_inversion(kind, p, o, table, stream)
     if kind == TWO_POINT:
         return p[o] if uniform(stream) < math.exp(p[o + 2]) else p[o + 1]
     if kind == DISCRETE_UNIFORM:
         return p[o] + math.floor(uniform(stream) * (p[o + 1] - p[o] + 1.0))
     if kind == CATEGORICAL:
         return draw_category(p, o, table, uniform(stream))
-    if kind == POISSON or kind == GEOMETRIC or kind == BINOMIAL:
+    if kind == POISSON or kind == GEOMETRIC or kind == BINOMIAL or kind == NEGATIVE_BINOMIAL:
         return draw_integer(kind, p, o, rng)
     return draw_continuous(kind, p, o, rng)

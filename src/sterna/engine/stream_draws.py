@@ -19,16 +19,18 @@ from sterna.engine.densities import (
     GEOMETRIC,
     HALF_CAUCHY,
     HALF_NORMAL,
+    HALF_STUDENT_T,
     INVERSE_GAMMA,
     LOG_NORMAL,
-    LOG_UNIFORM,
+    NEGATIVE_BINOMIAL,
     NORMAL,
     POISSON,
     STUDENT_T,
     TWO_POINT,
-    UNIFORM,
     coordinate_log_density,
+    draw_by_inversion,
     draw_category,
+    inverts,
 )
 from sterna.engine.streams import Stream, exponential, standard_normal, uniform
 
@@ -88,10 +90,6 @@ def draw_around_mode(kind: int, p: Numbers, o: int, table: Numbers, mode: float,
 @compiled
 def draw_real(kind: int, p: Numbers, o: int, stream: Stream) -> float:
     """Draw one real coordinate."""
-    if kind == UNIFORM:
-        return p[o] + (p[o + 1] - p[o]) * uniform(stream)
-    if kind == LOG_UNIFORM:
-        return math.exp(p[o] + (p[o + 1] - p[o]) * uniform(stream))
     if kind == NORMAL:
         return p[o] + standard_normal(stream) / p[o + 1]
     if kind == HALF_NORMAL:
@@ -106,9 +104,10 @@ def draw_real(kind: int, p: Numbers, o: int, stream: Stream) -> float:
         return p[o + 1] * math.exp(-log_gamma_draw(p[o], stream))
     if kind == BETA:
         return 1.0 / (1.0 + math.exp(log_gamma_draw(p[o + 1], stream) - log_gamma_draw(p[o], stream)))
-    if kind == STUDENT_T:
+    if kind == STUDENT_T or kind == HALF_STUDENT_T:
         precision = math.exp(0.5 * (log_gamma_draw(0.5 * p[o], stream) - math.log(0.5 * p[o])))
-        return p[o + 1] + standard_normal(stream) / (precision * p[o + 2])
+        ratio = standard_normal(stream) / (precision * p[o + 2])
+        return abs(ratio) if kind == HALF_STUDENT_T else p[o + 1] + ratio
     # the two Cauchy kinds
     ratio = math.tan(math.pi * (uniform(stream) - 0.5))
     return p[o] + (abs(ratio) if kind == HALF_CAUCHY else ratio) / p[o + 1]
@@ -124,11 +123,16 @@ def draw_from_stream(kind: int, p: Numbers, o: int, table: Numbers, stream: Stre
     if kind == CATEGORICAL:
         return draw_category(p, o, table, uniform(stream))
     if kind == GEOMETRIC:
-        # the first success, at the failures' rate p[o + 1] = log(1 - chance)
-        return 1.0 + math.floor(exponential(stream) / -p[o + 1])
+        # failures before the first success, at the rate p[o + 1] = log(1 - chance)
+        return p[o] + math.floor(exponential(stream) / -p[o + 1])
     if kind == POISSON:
         return draw_around_mode(kind, p, o, table, math.floor(p[o]), math.inf, stream)
     if kind == BINOMIAL:
         mode = min(math.floor((p[o] + 1.0) * math.exp(p[o + 1])), p[o])
         return draw_around_mode(kind, p, o, table, mode, p[o], stream)
+    if kind == NEGATIVE_BINOMIAL:
+        mode = max(math.floor((p[o] - 1.0) * p[o + 2]), 0.0)
+        return draw_around_mode(kind, p, o, table, mode, math.inf, stream)
+    if inverts(kind):
+        return draw_by_inversion(kind, p, o, table, stream)
     return draw_real(kind, p, o, stream)

@@ -272,6 +272,11 @@ class Blocks:
         if coordinates is not None:
             raise OptionError("A dict of explorers cannot be part of another explorer: it divides all variables.")
         given = [name for names in self.explorers for name in names]
+        if target.space.map is not None and target.space.map.mixes:
+            raise OptionError(
+                "A dict of explorers by variable needs variables with coordinates of their own, and those of this "
+                "target are all made of the same ones: give one explorer for all."
+            )
         for name in given:
             if name not in target.space.names:
                 raise OptionError(f"explorer={{{name!r}: ...}}: the variables are {', '.join(target.space.names)}.")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.errors import OptionError
-from sterna.explorers.composition import Blocks, Cycle
+from sterna.explorers.composition import Blocks
 from sterna.explorers.slice import Slice
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.hidden_chain import BLOCK, MOST_STATES, NO_READS, change, log_likelihood
@@ -29,9 +29,7 @@ BINS = (
 MISSING = 717
 
 
-def copy_number(
-    reads: Any = None, gc: Any = None, chromosomes: Any = None, single_deviation: bool = False, passes: int = 3
-) -> Target:
+def copy_number(reads: Any = None, gc: Any = None, chromosomes: Any = None, single_deviation: bool = False) -> Target:
     r"""Parameters of hidden Markov models of the copy number along every chromosome of one cell.
 
     .. math::
@@ -61,8 +59,6 @@ def copy_number(
         copy_number/7.csv and copy_number/gc.csv of the data folder; without one, 6206 bins simulated from the model.
     single_deviation
         Whether all states have one deviation, as the paper's text says; its code has `sd_slope`.
-    passes
-        How often a scan updates every coordinate.
 
     Examples
     --------
@@ -79,18 +75,18 @@ def copy_number(
         files = [data_file(FOLDER, name) for name in ("7.csv", "gc.csv")]
         simulated = files[0] is None
         reads, gc, chromosomes = simulate(np.random.default_rng(SEED)) if simulated else read(*files)
-    data = lay_out(*_check(reads, gc, chromosomes))
+    checked = _check(reads, gc, chromosomes)
+    data = lay_out(*checked)
     with_slope = {} if single_deviation else {"sd_slope": Real(lower=0)}
     space = {"switch_rate": Real(lower=0), "f": Real(shape=3), "sd": Real(lower=0), **with_slope, "p": Real(0, 1)}
     space["n_states"] = Integer(1, MOST_STATES, shape=len(data["starts"]) - 1)
     whole = tuple(name for name in space if name not in ("p", "n_states"))
-    one_pass = Blocks({whole: Slice(local=False), ("p", "n_states"): Slice()})
     target = Target(
         log_likelihood,
         Reference(draw, log_reference, space, local_change=reference_change),
-        data | {"slopes": 0 if single_deviation else 1},
+        data | {"slopes": 0 if single_deviation else 1, "bins": len(checked[0])},
         local_change=change,
-        explorer=Cycle(*[one_pass] * passes),
+        explorer=Blocks({whole: Slice(local=False), ("p", "n_states"): Slice()}),
         name="copy_number",
     )
     return say_simulated(target) if simulated else target

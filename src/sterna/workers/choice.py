@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.engine import callback
 from sterna.target import Target
 from sterna.workers.crew import Crew, Elsewhere
 from sterna.workers.gathering import Batch, Gathering
@@ -24,6 +25,7 @@ class Crews:
     def __init__(self, target: Target, workers: Any, n_threads: int, n_copies: int) -> None:
         self.target, self.stack = target, ExitStack()
         self.processes: Processes | None = None
+        self.sent: dict[int, Sent] = {}
         self.notes: list[str] = []
         given = workers if workers is None or isinstance(workers, (int, np.integer)) else "elsewhere"
         if given == "elsewhere" and target.compiled:
@@ -45,14 +47,22 @@ class Crews:
         return crew
 
     def _elsewhere(self, workers: Any, n_copies: int) -> list[Crew | Gathering | None]:
-        sent = {handle: Sent(_returning(self.target, handle)) for handle in self.target.movable}
+        sent = self.sent = {handle: Sent(_returning(self.target, handle)) for handle in self.target.movable}
         if not isinstance(workers, Executor) and not hasattr(workers, "submit") and hasattr(workers, "map"):
-            batches = {handle: Batch(partial(mapped, workers, one), (handle,)) for handle, one in sent.items()}
+            # a local change takes more than a point, and is evaluated here
+            here = self.target.handles((callback.CHANGE,))
+            movable = [(handle, one) for handle, one in sent.items() if handle not in here]
+            batches = {handle: Batch(partial(mapped, workers, one), (handle,)) for handle, one in movable}
             return [Gathering(self.target, batches) for _ in range(n_copies)]
         if isinstance(workers, (int, np.integer)):
             self.processes = workers = self.stack.enter_context(Processes(int(workers)))
         # copies do not wait for each other, so that all workers are kept busy
         return [self._crew(elsewhere=Submitted(workers, sent)) for _ in range(n_copies)]
+
+    def renew(self) -> None:
+        """Send the target's functions anew, as the target has changed between rounds."""
+        for one in self.sent.values():
+            one.renew()
 
     def close(self) -> None:
         """End threads and processes that the run began."""

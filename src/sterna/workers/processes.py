@@ -102,6 +102,7 @@ class Processes(Executor):
 
     def __init__(self, n: int) -> None:
         self.deaths: list[str] = []
+        self.broken = False
         self.calls: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
         self.threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(n)]
         for thread in self.threads:
@@ -133,7 +134,7 @@ class Processes(Executor):
 
     def _answer(self, process: Process, future: "Future[Any]", message: bytes) -> Process:
         """Answer a call, by new processes if need be; return the one alive at the end."""
-        for _ in range(MOST_DEATHS):
+        for _ in range(0 if self.broken else MOST_DEATHS):
             try:
                 answer = process.call(message)
             except WorkerDiedError:
@@ -142,6 +143,7 @@ class Processes(Executor):
                 continue
             future.set_result(pickle.loads(answer))
             return process
+        self.broken = True
         future.set_exception(
             EvaluationError(f"{MOST_DEATHS} worker processes in a row died while they evaluated the target.")
         )

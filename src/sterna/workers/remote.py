@@ -46,7 +46,12 @@ class Sent:
     """A function that lives in workers: its key, and itself as bytes for a worker that has not got it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.key, self.function = uuid4().hex, cloudpickle.dumps(function)
+        self.original = function
+        self.renew()
+
+    def renew(self) -> None:
+        """Let workers ask for the function again, as what it captures has changed."""
+        self.key, self.function = uuid4().hex, cloudpickle.dumps(self.original)
 
     def job(self, arguments: tuple[Any, ...], again: bool = False) -> tuple[str, bytes | None, tuple[Any, ...]]:
         """Return what a worker needs; the function itself only if it was missing."""

@@ -1,0 +1,72 @@
+"""A reference that is fitted between rounds: whoever evaluates must know the new one."""
+
+import numpy as np
+import pytest
+from ways import AsPython
+
+import sterna
+from sterna.workers import remote
+
+OPTIONS = {"n_chains": 5, "n_rounds": 5, "seed": 3, "progress": False, "explorer": "slice"}
+REFERENCE = sterna.FittedReference({"a": sterna.Real(), "b": sterna.Real(lower=0)})
+
+
+def log_density(a, b):
+    return -0.5 * (a - 3.0) ** 2 - b
+
+
+def together(a, b):
+    return -0.5 * (a - 3.0) ** 2 - b
+
+
+def bits(function, **options):
+    result = sterna.sample(function, REFERENCE, **OPTIONS, **options)
+    return result.posterior["a"].values.tobytes() + np.array(result.log_evidence.value).tobytes()
+
+
+def test_processes_and_batches_know_the_new_reference():
+    first = bits(AsPython(log_density))
+    assert bits(AsPython(log_density), workers=2) == first
+    assert bits(together, vectorized=True) == first
+
+
+def test_an_old_reference_would_be_seen(monkeypatch):
+    """Planted fault: workers keep the first."""
+    first = bits(AsPython(log_density))
+    monkeypatch.setattr("sterna.workers.choice.Crews.renew", lambda self: None)
+    assert bits(AsPython(log_density), workers=2) != first
+
+
+def test_a_renewed_function_has_another_key():
+    captured = [1.0]
+
+    def function():
+        return captured[0]
+
+    sent = remote.Sent(function)
+    jobs = [sent.job(())[0]]
+    captured[0] = 2.0
+    sent.renew()
+    jobs.append(sent.job(())[0])
+    assert jobs[0] != jobs[1]
+    assert remote.evaluate(*sent.job((), again=True)) == (remote.DONE, 2.0)
+
+
+@pytest.mark.parametrize("vectorized", [True, "padded"])
+def test_a_prior_transform_is_applied_to_every_row(vectorized):
+    def transform(u):
+        return 10.0 * u - 5.0
+
+    reference = sterna.PriorTransform(transform, 2)
+
+    def alone(x):
+        return -0.5 * np.sum((np.abs(x) - 2.0) ** 2)
+
+    def rows(x):
+        return -0.5 * np.sum((np.abs(x) - 2.0) ** 2, axis=1)
+
+    runs = [
+        sterna.sample(alone, reference, **OPTIONS),
+        sterna.sample(rows, reference, vectorized=vectorized, **OPTIONS),
+    ]
+    assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
