@@ -89,7 +89,7 @@ class Variable:
         return self.start + self.size
 
     def value(self, states: Numbers, library: Any = np) -> NDArray[Any]:
-        """The variable, in its own shape, from vectors (..., dimension) as `Space.prepared` has them, by NumPy or JAX."""
+        """The variable, in its own shape, from vectors (..., dimension) of `Space.prepared`, by NumPy or JAX."""
         part = states[..., self.start : self.stop]
         if self.transform == "simplex":
             part = join_stick(part, library)

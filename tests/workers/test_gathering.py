@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from plain import load
 
 import sterna
+from sterna.workers import gathering
 
 OPTIONS = {"n_chains": 6, "n_rounds": 5, "seed": 3, "progress": False}
 REFERENCE = {"a": sterna.Normal(0, 5), "k": sterna.Poisson(3), "w": sterna.Dirichlet([2.0, 3.0, 4.0])}
@@ -80,16 +82,11 @@ def test_a_flat_vector_gets_one_more_axis():
 
 
 def test_other_rows_would_be_seen(monkeypatch):
-    """Planted fault: answers in the order of asking, not of replicas."""
-    from sterna.workers.gathering import Gathering
-
+    """Planted fault: answers in the wrong order."""
     options = {"explorer": {("a", "w"): sterna.Metropolis(), "k": sterna.Metropolis()}}
     _, first = run(alone, **options)
-
-    def shuffled(self, batch, replicas, points):
-        return dict(zip(replicas, batch(points, self.size)[::-1], strict=True))
-
-    monkeypatch.setattr(Gathering, "_together", shuffled)
+    faulty = load("workers/gathering.py", [("handle: part[k]", "handle: part[len(asking) - 1 - k]")])
+    monkeypatch.setattr(gathering, "evaluate_together", faulty.evaluate_together)
     assert run(Together(), vectorized=True, **options)[1] != first
 
 

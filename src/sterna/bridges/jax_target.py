@@ -67,8 +67,8 @@ def JaxTarget(  # noqa: N802
     space, _ = space_and_distributions(named, data)
     if space.map is not None:
         raise TargetError(
-            "JaxTarget takes no fitted reference, prior transform or prior without a counterpart in sterna, as JAX would "
-            "have to follow it: give sterna.Target a function that calls yours, with vectorized=True for batches."
+            "JaxTarget takes no fitted reference, prior transform or prior without a counterpart in sterna, as JAX "
+            "would have to follow it: give sterna.Target a function that calls yours, vectorized=True for batches."
         )
     given, _ = binding.read_data(data, space)
     function = _of_state(log_likelihood, space, given.given, tree)
