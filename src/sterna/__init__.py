@@ -1,5 +1,7 @@
 """sterna: non-reversible parallel tempering for Python."""
 
+from typing import Any
+
 from sterna import models, theory
 from sterna.distributions import (
     Bernoulli,
@@ -98,7 +100,17 @@ __all__ = [
     "TargetError",
     "Uniform",
     "__version__",
+    "from_pymc",
     "models",
     "sample",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load bridges to other libraries when they are first asked for."""
+    if name == "from_pymc":
+        from sterna.bridges.pymc_model import from_pymc
+
+        return from_pymc
+    raise AttributeError(f"module 'sterna' has no attribute {name!r}")

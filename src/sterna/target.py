@@ -34,7 +34,7 @@ from sterna.errors import EvaluationError, TargetError
 from sterna.explorers.base import Explorer
 from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gradient
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
-from sterna.space import Space
+from sterna.space import Space, View
 from sterna.user_function import CannotCompile, compile_user_function
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Target:
     kernels
         Kernels of the target's own, by the kernel whose place they take: the same algorithm with the likelihood
         compiled in place (see `sterna.models.normal`).
+    view
+        How results name what states hold, for models of other libraries (see `sterna.bridges`).
     name
         A name for reports.
 
@@ -88,6 +90,7 @@ class Target:
         gradient: Callable[..., Any] | None = None,
         explorer: Explorer | None = None,
         kernels: Mapping[Any, Any] | None = None,
+        view: View | None = None,
         name: str | None = None,
     ) -> None:
         if not callable(log_likelihood):
@@ -95,6 +98,7 @@ class Target:
         began = time.perf_counter()
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
+        self.view = view
         self.kernels = dict(kernels or {})
         self.space, distributions = space_and_distributions(reference, data)
         self.notes: list[str] = []
@@ -256,7 +260,7 @@ class Target:
             entry = build()
         except CannotCompile as reason:
             note = f"{what} runs as Python, not compiled: {reason}."
-            if note not in self.notes:
+            if str(reason) and note not in self.notes:
                 self.notes.append(note)
             handle = callback.register(plain)
             self._handles.append(handle)
@@ -470,10 +474,14 @@ class Target:
     def _sticks(self) -> list[tuple[int, int]]:
         return [(v.start, v.stop) for v in self.space.variables if v.transform == "simplex"]
 
+    def values(self, states: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+        """All variables by name, in their own shapes, from states of shape (..., dimension)."""
+        return self.space.values(states) if self.view is None else self.view.values(states)
+
     def describe_point(self, state: NDArray[np.float64]) -> str:
         """Name the variables and values of a state, for messages."""
         parts = []
-        for name, value in self.space.values(state).items():
+        for name, value in self.values(state).items():
             text = np.array2string(value, precision=17, threshold=12, max_line_width=10**6)
             parts.append(f"{name}={text}")
         return ", ".join(parts)

@@ -1,0 +1,1 @@
+"""Models of other libraries as targets, and results in other libraries' forms."""

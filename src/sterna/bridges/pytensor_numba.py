@@ -1,0 +1,136 @@
+"""PyTensor graphs of one flat state as functions that the engine can call.
+
+PyTensor's Numba mode keeps its machine code on disk. So it is called by its address: to compile it into a function of
+sterna's would mean to optimise all of it again, for seconds, at every start.
+"""
+
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import address_of, as_pointer, caller
+from sterna.user_function import Bridged, CannotCompile
+
+OBJECT_MODE = "Numba will use object mode"
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _thawed(typing_context: Any, array: Any) -> Any:
+    """The same array without the mark that it is read-only, for PyTensor, which writes into no input of its own."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return impl_ret_borrowed(context, builder, signature.return_type, values[0])
+
+    return array.copy(readonly=False)(array), generate
+
+
+def bridged_density(compile_graph: Callable[[Any], Any]) -> Bridged:
+    """Return the function of a scalar graph: `compile_graph(mode)` makes PyTensor's function of the flat state.
+
+    Where it is not a number the density is zero, as PyMC's own samplers have it: an unconstrained value so large
+    that its exponential overflows is common, and no mistake of the model's.
+    """
+    plain = _in_turn(compile_graph)
+
+    def value(state: NDArray[np.float64]) -> float:
+        found = float(plain(state))
+        return -np.inf if np.isnan(found) else found
+
+    line = "found = values[()]\n    return found if found == found else -np.inf"
+    return Bridged(value, lambda: _compiled(compile_graph, line))
+
+
+def bridged_gradient(compile_graph: Callable[[Any], Any]) -> Bridged:
+    """Return the function of a graph that is a vector as long as the state."""
+    return Bridged(_in_turn(compile_graph), lambda: _compiled(compile_graph, "return values"))
+
+
+def machine_mode() -> Any:
+    """Return PyTensor's mode of C, or of Python where there is no compiler, in which every model runs."""
+    from pytensor import config
+    from pytensor.compile.mode import Mode
+
+    return Mode(linker="cvm" if config.cxx else "vm", optimizer="fast_run")
+
+
+def array_mode() -> Any:
+    """Return a mode that compiles nothing, for graphs that are called seldom or on many states at once."""
+    from pytensor.compile.mode import Mode, get_mode
+
+    # fused operations are of use to compilers alone
+    rewrites = get_mode("FAST_RUN").provided_optimizer.excluding("fusion", "cxx_only", "BlasOpt")
+    return Mode(linker=get_mode("FAST_COMPILE").linker, optimizer=rewrites)
+
+
+def _in_turn(compile_graph: Callable[[Any], Any]) -> Callable[[NDArray[np.float64]], Any]:
+    """Call PyTensor's own function, compiled when first asked for, by one thread at a time, as it has one storage."""
+    made: list[Any] = []
+    lock = threading.Lock()
+
+    def call(state: NDArray[np.float64]) -> Any:
+        with lock:
+            if not made:
+                made.append(compile_graph(machine_mode()))
+            return made[0](state)[0]
+
+    return call
+
+
+def _compiled(compile_graph: Callable[[Any], Any], last_line: str) -> Any:
+    """Compile a graph by PyTensor's Numba mode, as a compiled function of a read-only flat state."""
+    function, inputs = _numba_function(compile_graph)
+    arguments = tuple(numba.typeof(value) for value in inputs)
+    signature_arguments = (types.Tuple(arguments),)
+    returned = function.overloads[signature_arguments].signature.return_type
+    signature = returned(*signature_arguments)
+    scope: dict[str, Any] = {"np": np, "carray": numba.carray, "as_pointer": as_pointer, "thawed": _thawed}
+    scope |= {"address": address_of(function, signature), "call": caller(signature)}
+    # addresses are in use for as long as the function is
+    scope["kept_alive"] = (function, inputs)
+    lines, names = [], ["thawed(state)"]
+    for place, (value, kind) in enumerate(zip(inputs[1:], arguments[1:], strict=True)):
+        scope |= {f"place_{place}": value.ctypes.data, f"type_{place}": kind.dtype}
+        shape = value.shape or (1,)
+        end = "" if value.shape else ".reshape(())"
+        lines.append(f"    input_{place} = carray(as_pointer(place_{place}, type_{place}), {shape}){end}")
+        names.append(f"input_{place}")
+    first = "[0]" if isinstance(returned, types.BaseTuple) else ""
+    lines += [f"    values = call(address, (({', '.join(names)},),)){first}", f"    {last_line}"]
+    exec("\n".join(["def function(state, /):", *lines]), scope)
+    return numba.njit(nogil=True, error_model="numpy")(scope["function"])
+
+
+def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDArray[Any]]]:
+    """Return PyTensor's compiled function and an example of its inputs: the state, then data, in copies of our own."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            made = compile_graph("NUMBA")
+            values = [container.storage[0] for container in made.input_storage]
+            values[0] = np.zeros(made.maker.fgraph.inputs[0].type.shape)
+            inputs = [np.array(value, order="C") for value in values]
+            # PyTensor's function takes its inputs as one tuple, *inputs
+            made.vm.jit_fn.compile((types.Tuple([numba.typeof(value) for value in inputs]),))
+        except Exception as error:  # what Numba does not support raises all sorts of errors
+            raise CannotCompile(f"PyTensor's Numba mode failed with {_first_line(error)}") from error
+    for warning in caught:
+        message = str(warning.message)
+        if message.startswith(OBJECT_MODE):
+            name = re.search(r"to run (.*)'s perform|argument.* to `(.*)`", message)
+            culprit = next(filter(None, name.groups())) if name else message
+            raise CannotCompile(f"PyTensor has no compiled form of {culprit}")
+    return made.vm.jit_fn, inputs
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:150] if lines else ''}"
