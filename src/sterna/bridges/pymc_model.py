@@ -1,6 +1,5 @@
 """A PyMC model as a target: its prior is the reference, what it observes is the likelihood."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -41,6 +40,7 @@ def from_pymc(model: Any, *, name: str | None = None) -> Target:
     ['mu', 'sigma']
     """
     check_model(model)
+    model = _frozen(model)
     draw = PriorDraw(model)
     example = draw.values(np.random.default_rng(0))
     kinds = kinds_of(model, example)
@@ -60,6 +60,21 @@ def from_pymc(model: Any, *, name: str | None = None) -> Target:
         view=PymcView(model, graphs),
         name=name or model.name or "PyMC model",
     )
+
+
+def _frozen(model: Any) -> Any:
+    """Return the model with its data as they are now, as draws, densities and results must all speak of the same."""
+    from pymc.model.transform.optimization import freeze_dims_and_data
+
+    if not model.data_vars and not model.coords:
+        return model
+    frozen = freeze_dims_and_data(model)
+    frozen.check_bounds = model.check_bounds
+    # in the user's order, which freezing does not keep
+    for own, users in ((frozen.free_RVs, model.free_RVs), (frozen.deterministics, model.deterministics)):
+        names = [rv.name for rv in users]
+        own.sort(key=lambda rv, names=names: names.index(rv.name))
+    return frozen
 
 
 def _not_compiled() -> Any:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.bridges.pytensor_numba import array_mode
+from sterna.bridges.pytensor_numba import machine_mode
 from sterna.engine.streams import new_generator
 from sterna.errors import TargetError
 
-# A draw that rounds to the edge of its support has no unconstrained value and is drawn again, so often at most.
-TRIES = 20
+# A draw without an unconstrained value is drawn again, so often at most.
+TRIES = 1000
 
 
 class PriorDraw:
@@ -23,30 +23,39 @@ class PriorDraw:
 
     def __init__(self, model: Any) -> None:
         from pymc.pytensorf import compile as compile_graph
-        from pymc.pytensorf import find_rng_nodes, replace_rng_nodes
+        from pymc.pytensorf import find_rng_nodes
+        from pytensor import In
+        from pytensor.graph.replace import clone_replace
 
         self.names = [rv.name for rv in model.free_RVs]
-        outputs = replace_rng_nodes(unconstrained_draws(model))
-        self.generators = find_rng_nodes(outputs)
-        self.streams = [new_generator() for _ in self.generators]
+        outputs = unconstrained_draws(model)
+        shared = find_rng_nodes(outputs)
+        inputs = [one.type() for one in shared]
+        # a generator is advanced in place, as a copy would cost more than the draw
+        given = [In(one, mutable=True) for one in inputs]
         with model:
-            self.function = compile_graph([], outputs, mode=array_mode())
+            self.function = compile_graph(
+                given, clone_replace(outputs, dict(zip(shared, inputs, strict=True))), mode=machine_mode()
+            )
         self.function.trust_input = True
+        self.streams = [new_generator() for _ in inputs]
         self.lock = threading.Lock()
 
     def values(self, generator: np.random.Generator) -> list[NDArray[Any]]:
         """Draw the unconstrained value of every free variable once."""
-        raw = generator.bit_generator.random_raw(3 * len(self.streams))  # type: ignore[attr-defined]
+        raw = generator.bit_generator.random_raw(3 * len(self.streams))
         with self.lock:
-            for place, (shared, (words, own)) in enumerate(zip(self.generators, self.streams, strict=True)):
+            for place, (words, _) in enumerate(self.streams):
                 words[:3] = raw[3 * place : 3 * place + 3]
                 words[3:] = 1, 0
-                shared.set_value(own, borrow=True)
-            drawn: list[NDArray[Any]] = self.function()
+            drawn: list[NDArray[Any]] = self.function(*[own for _, own in self.streams])
             return drawn
 
     def __call__(self, generator: np.random.Generator) -> NDArray[np.float64]:
-        """Draw a flat state."""
+        """Draw a flat state, again where a transform does not take it.
+
+        So a law that a transform confines (an ordered vector of normal numbers) is drawn exactly, by rejection.
+        """
         for _ in range(TRIES):
             values = self.values(generator)
             flat = np.concatenate([np.ravel(value) for value in values], dtype=np.float64)
@@ -54,8 +63,8 @@ class PriorDraw:
                 return flat
         bad = [name for name, value in zip(self.names, values, strict=True) if not np.isfinite(value).all()]
         raise TargetError(
-            f"The prior of {', '.join(bad)} draws numbers that round to the edge of its support, or none at all, so "
-            "that they have no unconstrained value: give it a prior that floating-point numbers can follow."
+            f"{TRIES} draws from the prior of {', '.join(bad)} were outside of what its transform takes, or rounded to "
+            "the edge of its support: give it a prior that its transform confines less."
         )
 
 
@@ -67,6 +76,6 @@ def unconstrained_draws(model: Any) -> list[Any]:
     for rv in model.free_RVs:
         transform = model.rvs_to_transforms[rv]
         draws.append(rv if transform is None else transform.forward(rv, *rv.owner.inputs))
-    observed = {rv: model.rvs_to_values[rv] for rv in model.observed_RVs}
-    replaced: list[Any] = clone_replace(draws, {rv: value.astype(rv.dtype) for rv, value in observed.items()})
+    known = {rv: model.rvs_to_values[rv].astype(rv.dtype) for rv in model.observed_RVs}
+    replaced: list[Any] = clone_replace(draws, known)
     return replaced

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from sterna.bridges.pytensor_numba import array_mode
 
 if TYPE_CHECKING:
-    import xarray
-
     from sterna.bridges.pymc_model import Graphs
 
 Numbers = NDArray[np.float64]

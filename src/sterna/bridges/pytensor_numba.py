@@ -4,6 +4,7 @@ PyTensor's Numba mode keeps its machine code on disk. So it is called by its add
 sterna's would mean to optimise all of it again, for seconds, at every start.
 """
 
+import inspect
 import re
 import threading
 import warnings
@@ -89,7 +90,8 @@ def _compiled(compile_graph: Callable[[Any], Any], last_line: str) -> Any:
     """Compile a graph by PyTensor's Numba mode, as a compiled function of a read-only flat state."""
     function, inputs = _numba_function(compile_graph)
     arguments = tuple(numba.typeof(value) for value in inputs)
-    signature_arguments = (types.Tuple(arguments),)
+    as_tuple = _takes_tuple(function)
+    signature_arguments = (types.Tuple(arguments),) if as_tuple else arguments
     returned = function.overloads[signature_arguments].signature.return_type
     signature = returned(*signature_arguments)
     scope: dict[str, Any] = {"np": np, "carray": numba.carray, "as_pointer": as_pointer, "thawed": _thawed}
@@ -104,7 +106,8 @@ def _compiled(compile_graph: Callable[[Any], Any], last_line: str) -> Any:
         lines.append(f"    input_{place} = carray(as_pointer(place_{place}, type_{place}), {shape}){end}")
         names.append(f"input_{place}")
     first = "[0]" if isinstance(returned, types.BaseTuple) else ""
-    lines += [f"    values = call(address, (({', '.join(names)},),)){first}", f"    {last_line}"]
+    given = f"({', '.join(names)},)"
+    lines += [f"    values = call(address, {f'({given},)' if as_tuple else given}){first}", f"    {last_line}"]
     exec("\n".join(["def function(state, /):", *lines]), scope)
     return numba.njit(nogil=True, error_model="numpy")(scope["function"])
 
@@ -118,8 +121,8 @@ def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDAr
             values = [container.storage[0] for container in made.input_storage]
             values[0] = np.zeros(made.maker.fgraph.inputs[0].type.shape)
             inputs = [np.array(value, order="C") for value in values]
-            # PyTensor's function takes its inputs as one tuple, *inputs
-            made.vm.jit_fn.compile((types.Tuple([numba.typeof(value) for value in inputs]),))
+            arguments = tuple(numba.typeof(value) for value in inputs)
+            made.vm.jit_fn.compile((types.Tuple(arguments),) if _takes_tuple(made.vm.jit_fn) else arguments)
         except Exception as error:  # what Numba does not support raises all sorts of errors
             raise CannotCompile(f"PyTensor's Numba mode failed with {_first_line(error)}") from error
     for warning in caught:
@@ -129,6 +132,12 @@ def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDAr
             culprit = next(filter(None, name.groups())) if name else message
             raise CannotCompile(f"PyTensor has no compiled form of {culprit}")
     return made.vm.jit_fn, inputs
+
+
+def _takes_tuple(function: Any) -> bool:
+    """Whether a function takes its inputs as *inputs, as those that PyTensor can keep on disk do."""
+    parameters = inspect.signature(function.py_func).parameters.values()
+    return any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
 
 
 def _first_line(error: Exception) -> str:
