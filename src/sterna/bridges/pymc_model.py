@@ -1,15 +1,17 @@
 """A PyMC model as a target: its prior is the reference, what it observes is the likelihood."""
 
+import math
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sterna.bridges.pymc_checks import check_model, check_not_random
+from sterna.bridges.pymc_checks import check_model, check_not_random, check_transforms, indexed_by_state
 from sterna.bridges.pymc_prior import PriorDraw
 from sterna.bridges.pymc_space import kinds_of
 from sterna.bridges.pymc_view import PymcView
 from sterna.bridges.pytensor_numba import bridged_density, bridged_gradient
+from sterna.engine.program import REAL
 from sterna.reference import Reference
 from sterna.target import Target
 from sterna.user_function import Bridged, CannotCompile
@@ -42,19 +44,23 @@ def from_pymc(model: Any, *, name: str | None = None) -> Target:
     check_model(model)
     model = _frozen(model)
     draw = PriorDraw(model)
-    example = draw.values(np.random.default_rng(0))
+    example = draw.checked_example()
+    check_transforms(model)
     kinds = kinds_of(model, example)
     graphs = Graphs(model, [value.shape for value in example])
     prior, likelihood = graphs.log_densities()
     check_not_random([prior, likelihood])
+    unbounded = any(kind.sort != REAL and math.isinf(kind.upper) for kind in kinds.values())
+    if unbounded and indexed_by_state([prior, likelihood], graphs.state):
+        graphs.reason = "several indices depend on an integer without an upper bound, which compiled code cannot check"
     slopes = graphs.gradients(prior, likelihood)
-    compiled = [partial(graphs.compile, one) for one in (prior, likelihood)]
+    densities = [bridged_density(partial(graphs.compile, [one])) for one in (prior, likelihood)]
     gradients: list[Bridged | None] = [None, None]
     if slopes is not None:
-        gradients = [bridged_gradient(partial(graphs.compile, one)) for one in slopes]
-    reference = Reference(Bridged(draw, _not_compiled), bridged_density(compiled[0]), kinds, gradient=gradients[0])
+        gradients = [bridged_gradient(partial(graphs.compile, [one])) for one in slopes]
+    reference = Reference(Bridged(draw, _not_compiled), densities[0], kinds, gradient=gradients[0])
     return Target(
-        bridged_density(compiled[1]),
+        densities[1],
         reference,
         gradient=gradients[1],
         view=PymcView(model, graphs),
@@ -89,6 +95,8 @@ class Graphs:
         import pytensor.tensor as pt
 
         self.model = model
+        # why these graphs must not be compiled by Numba, if they must not
+        self.reason = ""
         sizes = [int(np.prod(shape)) for shape in shapes]
         self.state = pt.vector("state", shape=(sum(sizes),), dtype="float64")
         self.values: dict[Any, Any] = {}
@@ -125,11 +133,13 @@ class Graphs:
         except (NotImplementedError, AttributeError, TypeError, ValueError):
             return None
 
-    def compile(self, graph: Any, mode: Any) -> Any:
-        """Compile a graph of the state; parameters out of bounds mean density zero, as in PyMC."""
+    def compile(self, graphs: list[Any], mode: Any) -> Any:
+        """Compile graphs of the state; parameters out of bounds mean density zero, as in PyMC."""
         from pymc.pytensorf import compile as compile_graph
 
+        if mode == "NUMBA" and self.reason:
+            raise CannotCompile(self.reason)
         with self.model:
-            function = compile_graph([self.state], [graph], mode=mode, on_unused_input="ignore")
+            function = compile_graph([self.state], graphs, mode=mode, on_unused_input="ignore")
         function.trust_input = True
         return function

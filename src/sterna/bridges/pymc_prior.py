@@ -1,6 +1,7 @@
 """Exact draws of a PyMC model's free variables from their prior, by PyMC's own forward sampling."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from sterna.errors import TargetError
 
 # A draw without an unconstrained value is drawn again, so often at most.
 TRIES = 1000
+
+# Draws by which a prior is checked beforehand.
+EXAMPLES = 100
 
 
 class PriorDraw:
@@ -61,11 +65,33 @@ class PriorDraw:
             flat = np.concatenate([np.ravel(value) for value in values], dtype=np.float64)
             if np.isfinite(flat).all():
                 return flat
-        bad = [name for name, value in zip(self.names, values, strict=True) if not np.isfinite(value).all()]
         raise TargetError(
-            f"{TRIES} draws from the prior of {', '.join(bad)} were outside of what its transform takes, or rounded to "
-            "the edge of its support: give it a prior that its transform confines less."
+            f"{TRIES} draws from the prior of {self._named(values, np.isfinite)} were all outside of what its "
+            "transform takes: give it a prior that its transform confines less."
         )
+
+    def checked_example(self) -> list[NDArray[Any]]:
+        """Draw an example, and refuse a prior that cannot be drawn, or draws what rounds to the edge of its support."""
+        generator = np.random.Generator(np.random.SFC64(0))
+        try:
+            draws = [self.values(generator) for _ in range(EXAMPLES)]
+        except Exception as error:
+            raise TargetError(
+                f"The model's prior cannot be drawn ({str(error).splitlines()[0]}), which parallel tempering does at "
+                "every scan. A pm.CustomDist needs random= or dist=."
+            ) from error
+        for values in draws:
+            if edge := self._named(values, lambda value: ~np.isinf(value)):
+                raise TargetError(
+                    f"The prior of {edge} draws numbers that round to the edge of its support, where they have no "
+                    "unconstrained value: give it a prior with less mass there, or in the logarithm of the variable."
+                )
+        return draws[0]
+
+    def _named(self, values: list[NDArray[Any]], good: Callable[[Any], Any]) -> str:
+        """Name the variables some of whose values are not good."""
+        bad = [name for name, value in zip(self.names, values, strict=True) if not np.all(good(value))]
+        return ", ".join(map(repr, bad))
 
 
 def unconstrained_draws(model: Any) -> list[Any]:

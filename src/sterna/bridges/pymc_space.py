@@ -40,8 +40,7 @@ def _bounds(rv: Any, model: Any) -> tuple[float, float]:
     name = _name_of(rv)
     parameters = rv.owner.inputs[2:]
     if name == "CategoricalRV":
-        shape = _constant(parameters[0].shape[-1], model)
-        return 0, np.inf if shape is None else float(shape) - 1
+        return 0, _number_of_categories(parameters[0]) - 1
     if name == "DiscreteUniformRV":
         ends = [_constant(end, model) for end in parameters[:2]]
         return (
@@ -56,6 +55,13 @@ def _bounds(rv: Any, model: Any) -> tuple[float, float]:
     if name in ("PoissonRV", "NegBinomialRV", "DiscreteWeibullRV", "HyperGeometricRV"):
         return 0, np.inf
     return -np.inf, np.inf
+
+
+def _number_of_categories(chances: Any) -> float:
+    from pymc.pytensorf import constant_fold
+
+    (count,) = constant_fold([chances.shape[-1]], raise_not_constant=False)
+    return float(count) if isinstance(count, (np.ndarray, np.number)) else np.inf
 
 
 def _constant(parameter: Any, model: Any) -> NDArray[Any] | None:

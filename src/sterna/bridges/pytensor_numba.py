@@ -37,22 +37,35 @@ def _thawed(typing_context: Any, array: Any) -> Any:
 def bridged_density(compile_graph: Callable[[Any], Any]) -> Bridged:
     """Return the function of a scalar graph: `compile_graph(mode)` makes PyTensor's function of the flat state.
 
-    Where it is not a number the density is zero, as PyMC's own samplers have it: an unconstrained value so large
-    that its exponential overflows is common, and no mistake of the model's.
+    It raises `CannotCompile` for the mode "NUMBA" where that mode must not be used.
+
+    Where it is no finite number, or a matrix cannot be factorised, the density is zero. An unconstrained value so large
+    that its exponential overflows is common, and no mistake of the model's; PyMC's own samplers step back from it too.
     """
     plain = _in_turn(compile_graph)
 
     def value(state: NDArray[np.float64]) -> float:
-        found = float(plain(state))
-        return -np.inf if np.isnan(found) else found
+        try:
+            found = float(plain(state))
+        except np.linalg.LinAlgError:
+            return -np.inf
+        return found if found < np.inf else -np.inf
 
-    line = "found = values[()]\n    return found if found == found else -np.inf"
-    return Bridged(value, lambda: _compiled(compile_graph, line))
+    lines = ["found = values[()]", "return found if found < np.inf else -np.inf"]
+    return Bridged(value, lambda: _compiled(compile_graph, lines, "-np.inf"))
 
 
 def bridged_gradient(compile_graph: Callable[[Any], Any]) -> Bridged:
-    """Return the function of a graph that is a vector as long as the state."""
-    return Bridged(_in_turn(compile_graph), lambda: _compiled(compile_graph, "return values"))
+    """Return the function of a graph that is a vector as long as the state; NaN where there is no density."""
+    plain = _in_turn(compile_graph)
+
+    def value(state: NDArray[np.float64]) -> Any:
+        try:
+            return plain(state)
+        except np.linalg.LinAlgError:
+            return np.full(state.size, np.nan)
+
+    return Bridged(value, lambda: _compiled(compile_graph, ["return values"], "np.full(state.size, np.nan)"))
 
 
 def machine_mode() -> Any:
@@ -86,9 +99,13 @@ def _in_turn(compile_graph: Callable[[Any], Any]) -> Callable[[NDArray[np.float6
     return call
 
 
-def _compiled(compile_graph: Callable[[Any], Any], last_line: str) -> Any:
-    """Compile a graph by PyTensor's Numba mode, as a compiled function of a read-only flat state."""
-    function, inputs = _numba_function(compile_graph)
+def _compiled(compile_graph: Callable[[Any], Any], last_lines: list[str], failed: str) -> Any:
+    """Compile a graph by PyTensor's Numba mode, as a compiled function of a read-only flat state.
+
+    What a factorisation raises (`failed` is returned then) Numba cannot tell from other exceptions; those of a graph
+    without linear algebra pass through.
+    """
+    function, inputs, factorises = _numba_function(compile_graph)
     arguments = tuple(numba.typeof(value) for value in inputs)
     as_tuple = _takes_tuple(function)
     signature_arguments = (types.Tuple(arguments),) if as_tuple else arguments
@@ -107,13 +124,16 @@ def _compiled(compile_graph: Callable[[Any], Any], last_line: str) -> Any:
         names.append(f"input_{place}")
     first = "[0]" if isinstance(returned, types.BaseTuple) else ""
     given = f"({', '.join(names)},)"
-    lines += [f"    values = call(address, {f'({given},)' if as_tuple else given}){first}", f"    {last_line}"]
+    body = [f"values = call(address, {f'({given},)' if as_tuple else given}){first}", *last_lines]
+    if factorises:
+        body = ["try:", *[f"    {one}" for one in body], "except Exception:", f"    return {failed}"]
+    lines += [f"    {one}" for one in body]
     exec("\n".join(["def function(state, /):", *lines]), scope)
     return numba.njit(nogil=True, error_model="numpy")(scope["function"])
 
 
-def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDArray[Any]]]:
-    """Return PyTensor's compiled function and an example of its inputs: the state, then data, in copies of our own."""
+def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDArray[Any]], bool]:
+    """Return PyTensor's compiled function, its inputs (an example of a state, copies of data), and if it factorises."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -123,6 +143,8 @@ def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDAr
             inputs = [np.array(value, order="C") for value in values]
             arguments = tuple(numba.typeof(value) for value in inputs)
             made.vm.jit_fn.compile((types.Tuple(arguments),) if _takes_tuple(made.vm.jit_fn) else arguments)
+        except CannotCompile:
+            raise
         except Exception as error:  # what Numba does not support raises all sorts of errors
             raise CannotCompile(f"PyTensor's Numba mode failed with {_first_line(error)}") from error
     for warning in caught:
@@ -131,7 +153,18 @@ def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDAr
             name = re.search(r"to run (.*)'s perform|argument.* to `(.*)`", message)
             culprit = next(filter(None, name.groups())) if name else message
             raise CannotCompile(f"PyTensor has no compiled form of {culprit}")
-    return made.vm.jit_fn, inputs
+    return made.vm.jit_fn, inputs, "linalg" in _modules_of(made.maker.fgraph)
+
+
+def _modules_of(fgraph: Any) -> str:
+    """Return the modules of a graph's operations, also of those inside of others, as text."""
+    names = []
+    for node in fgraph.toposort():
+        core = getattr(node.op, "core_op", node.op)
+        names.append(type(core).__module__)
+        if hasattr(core, "fgraph"):
+            names.append(_modules_of(core.fgraph))
+    return " ".join(names)
 
 
 def _takes_tuple(function: Any) -> bool:
