@@ -41,9 +41,7 @@ FAMILIES: dict[str, Callable[..., Distribution | None]] = {
     "bernoulli": lambda p, loc: own.Bernoulli(p) if np.all(loc == 0) else None,
     "binom": lambda n, p, loc: own.Binomial(n, p) if np.all(loc == 0) else None,
     "poisson": lambda mu, loc: own.Poisson(mu) if np.all(loc == 0) else None,
-    "geom": lambda p, loc: (
-        own.Geometric(p, 1 + int(np.ravel(loc)[0])) if np.all(loc == 0) or np.all(loc == -1) else None
-    ),
+    "geom": lambda p, loc: _geometric(p, loc),
     "nbinom": lambda n, p, loc: own.NegativeBinomial(n, p) if np.all(loc == 0) else None,
     "randint": lambda low, high, loc: own.DiscreteUniform(low + loc, high - 1 + loc),
 }
@@ -102,6 +100,12 @@ def _number(value: Any, shape: tuple[int, ...]) -> Any:
     numbers = np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
     # messages show a float as the number that it is
     return numbers if shape else float(numbers)
+
+
+def _geometric(p: Any, loc: Any) -> Distribution | None:
+    if np.all(loc == 0):
+        return own.Geometric(p)
+    return own.Geometric(p, 0) if np.all(loc == -1) else None
 
 
 def _moved(standard: Distribution, loc: Any, scale: Any = 1.0) -> Distribution:
