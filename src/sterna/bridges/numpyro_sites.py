@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sterna.bridges.device import import_jax, in_64_bits
 from sterna.errors import TargetError
 from sterna.space import Binary, Integer, Kind, Real
