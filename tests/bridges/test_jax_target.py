@@ -123,7 +123,9 @@ def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
 
 
 def test_rows():
-    assert [device.rows_for(n) for n in (1, 8, 9, 13, 17, 30, 33, 100)] == [8, 8, 12, 16, 24, 32, 48, 128]
+    assert [device.rows_for(n, n) for n in (1, 8, 9, 13, 17, 30, 33, 100)] == [8, 8, 12, 16, 24, 32, 48, 128]
+    assert [device.rows_for(n, 30) for n in (30, 17, 16, 9, 8, 1)] == [32, 32, 16, 16, 8, 8]
+    assert [device.rows_for(n, 20) for n in (20, 13, 12, 1)] == [24, 24, 12, 12]
 
 
 def test_trees():

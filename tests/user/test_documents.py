@@ -63,6 +63,18 @@ def test_example_is_right():
     assert abs(result.log_evidence.value - evidence) <= 4 * result.log_evidence.error
 
 
+def test_jax_page(capsys):
+    """Its examples run, each on its own; both signs of the mean are seen, and plates are dimensions."""
+    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "jax.md").read_text(), re.DOTALL)
+    scope = {}
+    exec(first, scope)
+    assert 0.05 < float((scope["result"].posterior["mean"] > 0).mean()) < 0.95
+    scope = {}
+    exec(second, scope)
+    assert scope["result"].posterior["now"].dims == ("copy", "draw", "time")
+    assert scope["predicted"]["count"].shape == (510, 10)
+
+
 def test_black_box(capsys):
     scope = {}
     for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs/black_box.md").read_text(), re.DOTALL):

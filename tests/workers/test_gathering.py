@@ -1,8 +1,7 @@
-"""Evaluations gathered into batches: the values that single calls give, in few calls, and no thread left waiting."""
+"""Evaluations gathered into batches: the values that single calls give, in few calls, and no replica left waiting."""
 
 import numpy as np
 import pytest
-from plain import load
 
 import sterna
 from sterna.workers import gathering
@@ -82,11 +81,17 @@ def test_a_flat_vector_gets_one_more_axis():
 
 
 def test_other_rows_would_be_seen(monkeypatch):
-    """Planted fault: answers in the wrong order."""
+    """Planted fault: answers in the order of asking, not of replicas."""
     options = {"explorer": {("a", "w"): sterna.Metropolis(), "k": sterna.Metropolis()}}
     _, first = run(alone, **options)
-    faulty = load("workers/gathering.py", [("handle: part[k]", "handle: part[len(asking) - 1 - k]")])
-    monkeypatch.setattr(gathering, "evaluate_together", faulty.evaluate_together)
+
+    in_order = gathering.evaluate_together
+
+    def shuffled(batch, asking, size):
+        answers = [part[::-1] for part in batch.evaluate(np.array([one.state for one in asking]), size)]
+        in_order(batch._replace(evaluate=lambda points, size: answers), asking, size)
+
+    monkeypatch.setattr(gathering, "evaluate_together", shuffled)
     assert run(Together(), vectorized=True, **options)[1] != first
 
 
@@ -118,3 +123,23 @@ def test_vectorized_is_checked():
         sterna.Target(alone, REFERENCE, {"slope": SLOPE}, vectorized="yes")
     with pytest.raises(sterna.OptionError, match="leave out reference=, data= and vectorized="):
         sterna.sample(sterna.models.normal(), vectorized=True)
+
+
+def test_a_pool_leaves_local_changes_here():
+    """A pool evaluates points; a change of one coordinate is not one."""
+
+    class Pool:
+        def map(self, function, jobs):
+            return [function(job) for job in jobs]
+
+    class Whole:
+        def __call__(self, x):
+            return -float(np.sum(np.abs(x)))
+
+    class Change:
+        def __call__(self, x, i, new):
+            return float(abs(x[i]) - abs(new))
+
+    target = sterna.Target(Whole(), {"x": sterna.Normal(0, 2, shape=3)}, local_change=Change())
+    runs = [sterna.sample(target, explorer="slice", workers=workers, **OPTIONS) for workers in (Pool(), 1)]
+    assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])

@@ -28,14 +28,17 @@ def import_jax() -> Any:
     return jax
 
 
-def rows_for(size: int) -> int:
-    """Return the least of 8, 12, 16, 24, 32, ... that is not below size.
+def rows_for(count: int, size: int) -> int:
+    """Return how many rows to compute for `count` points of `size` chains.
 
-    JAX compiles a function for every number of rows, so a run that looks for its number of chains should meet few.
+    JAX compiles a function for every number of rows, so a run should meet few, also while it looks for its number of
+    chains: these are rounded up to 8, 12, 16, 24, 32, ..., which is halved where few chains are still at work.
     """
     rows = FEWEST_ROWS
     while rows < size:
         rows = rows * 3 // 2 if rows & (rows - 1) == 0 else rows * 4 // 3
+    while rows // 2 >= max(count, FEWEST_ROWS):
+        rows //= 2
     return rows
 
 
@@ -62,7 +65,7 @@ def together(function: Callable[..., Any], data: Any, places: tuple[int, ...]) -
 
     def evaluate(points: Numbers, size: int) -> Sequence[Any]:
         count = len(points)
-        given = np.empty((rows_for(size), points.shape[1]))
+        given = np.empty((rows_for(count, size), points.shape[1]))
         given[:count], given[count:] = points, points[0]
         return [np.asarray(part)[:count] for part in many(given, data)]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.engine import callback
 from sterna.target import Target
 from sterna.workers.crew import Crew, Elsewhere
 from sterna.workers.gathering import Batch, Gathering
@@ -48,7 +49,10 @@ class Crews:
     def _elsewhere(self, workers: Any, n_copies: int) -> list[Crew | Gathering | None]:
         sent = self.sent = {handle: Sent(_returning(self.target, handle)) for handle in self.target.movable}
         if not isinstance(workers, Executor) and not hasattr(workers, "submit") and hasattr(workers, "map"):
-            batches = {handle: Batch(partial(mapped, workers, one), (handle,)) for handle, one in sent.items()}
+            # a local change takes more than a point, and is evaluated here
+            here = self.target.handles((callback.CHANGE,))
+            movable = [(handle, one) for handle, one in sent.items() if handle not in here]
+            batches = {handle: Batch(partial(mapped, workers, one), (handle,)) for handle, one in movable}
             return [Gathering(self.target, batches) for _ in range(n_copies)]
         if isinstance(workers, (int, np.integer)):
             self.processes = workers = self.stack.enter_context(Processes(int(workers)))
