@@ -84,7 +84,8 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None, vecto
     if reference is None:
         raise TargetError(
             "A log-likelihood needs a reference to temper from, usually the prior: "
-            'reference={"mu": sterna.Normal(0, 10), ...}. Without a prior, see sterna.FittedReference.'
+            'reference={"mu": sterna.Normal(0, 10), ...}. Without a prior, see sterna.FittedReference. '
+            "For a NumPyro model, sterna.from_numpyro(model, ...)."
         )
     return Target(target, reference, data, vectorized=vectorized)
 

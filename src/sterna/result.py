@@ -242,8 +242,13 @@ class Result:
 
     @property
     def index_process(self) -> NDArray[np.int16]:
-        """Chain of each replica after each scan: (copies, scans, replicas)."""
-        return np.stack([record.positions for record in self.records])
+        """Chain of each replica after each scan: (copies, scans, replicas); every round has its own."""
+        return self.last.index_process
+
+    @property
+    def swaps(self) -> NDArray[np.bool_]:
+        """Which neighbouring pairs swapped: (copies, scans, pairs); `rounds.swaps(k)` has those of other rounds."""
+        return self.rounds.swaps()
 
     @cached_property
     def warnings(self) -> list[str]:

@@ -7,6 +7,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
+from numpyro.contrib.control_flow import scan
 from numpyro.infer.util import log_density, potential_energy
 from numpyro_checks import check_case, run_case
 from numpyro_models import CASES, NORMAL_DATA
@@ -93,6 +94,26 @@ def test_scale_of_an_unobserved_site():
     assert reference + likelihood == pytest.approx(joint + 0.5, abs=1e-12)
 
 
+def test_scan():
+    """Sites of a state space model, of which each step samples one entry."""
+
+    def model(y):
+        spread = numpyro.sample("spread", dist.HalfNormal(1.0))
+
+        def step(x, seen):
+            x = numpyro.sample("x", dist.LogNormal(jnp.log(x), spread))
+            numpyro.sample("y", dist.Normal(x, 1.0), obs=seen)
+            return x, None
+
+        scan(step, 1.0, y)
+
+    y = np.array([1.0, 2.0, 3.0])
+    target = sterna.from_numpyro(model, y)
+    with jax.enable_x64(True):
+        energy = potential_energy(model, (y,), {}, {"spread": jnp.array(0.1), "x": jnp.array([0.2, 0.3, 0.4])})
+    assert sum(target.log_densities(np.array([0.1, 0.2, 0.3, 0.4]))) == pytest.approx(-float(energy), abs=1e-9)
+
+
 def test_mask_of_observations():
     def model(y):
         x = numpyro.sample("x", dist.Normal(0.0, 1.0))
@@ -151,11 +172,11 @@ def test_plates_are_dimensions():
 
 
 def test_same_bits_again_and_for_any_workers():
-    runs = [
-        sterna.sample(target_of("change_point"), n_chains=4, n_rounds=4, n_copies=2, workers=w, progress=False,
-                      explorer=sterna.Slice())
-        for w in (1, 2, 2)
-    ]  # fmt: skip
+    """For one worker and for two, and for a target made anew."""
+    options = {"n_chains": 4, "n_rounds": 4, "n_copies": 2, "explorer": sterna.Slice(), "progress": False}
+    target = target_of("change_point")
+    runs = [sterna.sample(target, workers=w, **options) for w in (1, 2)]
+    runs.append(sterna.sample(target_of("change_point"), **options))
     for other in runs[1:]:
         assert np.array_equal(runs[0].posterior["rate"], other.posterior["rate"])
         assert runs[0].log_evidence.value == other.log_evidence.value
@@ -169,6 +190,16 @@ def test_draws_are_of_the_stream_alone():
     draws = np.exp(states_of(target, 2000)[:, 0])
     assert stats.kstest(draws, stats.gamma(2.0, scale=1 / 1.5).cdf).pvalue > 1e-4
     assert np.array_equal(draws, np.exp(states_of(target, 2000)[:, 0]))
+
+
+def test_data_are_copied():
+    def model(y):
+        numpyro.sample("y", dist.Normal(numpyro.sample("x", dist.Normal(0.0, 1.0)), 1.0).expand([3]), obs=y)
+
+    y = np.zeros(3)
+    target = sterna.from_numpyro(model, y)
+    y[:] = 100.0
+    assert target.log_densities(np.zeros(1))[1] == pytest.approx(-1.5 * np.log(2 * np.pi))
 
 
 def test_jax_elsewhere_keeps_its_32_bits():

@@ -106,8 +106,9 @@ class Model:
         self.sites = self.layout.sites
 
     def _given(self) -> list[Any]:
+        """Copy the arrays, so that the target does not change when the user's do."""
         numpy = import_jax().numpy
-        found: list[Any] = in_64_bits(lambda: [numpy.asarray(self.leaves[k]) for k in self.places])()
+        found: list[Any] = in_64_bits(lambda: [numpy.array(self.leaves[k]) for k in self.places])()
         return found
 
     def _read(self) -> Layout:
@@ -170,6 +171,7 @@ class Model:
             else:
                 likelihood += numpy.sum(scale * log_prob)
         nowhere = -numpy.inf
+        possible &= reference != nowhere
         return numpy.where(possible, reference, nowhere), numpy.where(possible, likelihood, nowhere)
 
     def log_densities_and_gradients(self, state: Any, arrays: list[Any]) -> tuple[Any, Any, Any, Any]:
