@@ -262,3 +262,35 @@ def test_summary_of_a_run_has_all_of_it():
     assert set(rows) == {f"z[{k}]" for k in range(10)}
     draws = run().posterior["z"].values[:, :, 3].astype(float)
     assert rows["z[3]"] == summary_of(draws)
+
+
+@pytest.mark.parametrize("scheme", ["deo", "seo"])
+def test_swaps_lead_from_one_scan_to_the_next(scheme):
+    """Replayed from the first scan on, they give the index process of all rounds; DEO's have the scan's parity."""
+    result = sterna.sample(
+        sterna.models.normal(3), n_chains="auto", n_rounds=7, n_copies=2, scheme=scheme, progress=False
+    )
+    assert len({one.n_chains for one in result.rounds}) > 1
+    last = None
+    for place, one in enumerate(result.rounds):
+        swaps = result.rounds.swaps(place)
+        assert swaps.shape == (2, one.n_scans, one.n_chains - 1)
+        for copy in range(2):
+            replica_of = np.arange(one.n_chains)
+            if last is not None and last.n_chains == one.n_chains:
+                replica_of = np.argsort(last.index_process[copy, -1])
+            for scan in range(one.n_scans):
+                for pair in np.flatnonzero(swaps[copy, scan]):
+                    assert scheme == "seo" or pair % 2 == (scan + 1) % 2
+                    replica_of[[pair, pair + 1]] = replica_of[[pair + 1, pair]]
+                assert np.array_equal(np.argsort(replica_of), one.index_process[copy, scan])
+        last = one
+    assert np.array_equal(result.swaps, swaps)
+
+
+def test_rows_have_what_figures_need():
+    result = run()
+    for row, one in zip(result.rounds.rows(), result.rounds, strict=True):
+        assert row["schedule"] == one.schedule.tolist()
+        assert row["rejection"] == one.rejection.tolist()
+        assert one.index_process.shape == (one.n_copies, one.n_scans, one.n_chains)

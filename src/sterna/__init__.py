@@ -61,6 +61,7 @@ from sterna.tuning.batches import Estimate
 if TYPE_CHECKING:
     from sterna.bridges.jax_target import JaxTarget
     from sterna.bridges.numpyro_model import from_numpyro, numpyro_samples
+    from sterna.bridges.pymc_model import from_pymc
 
 __version__ = "0.1.0"
 
@@ -128,6 +129,7 @@ __all__ = [
     "__version__",
     "from_log_prior",
     "from_numpyro",
+    "from_pymc",
     "models",
     "numpyro_samples",
     "sample",
@@ -138,6 +140,7 @@ __all__ = [
 _BRIDGES = {
     "JaxTarget": "sterna.bridges.jax_target",
     "from_numpyro": "sterna.bridges.numpyro_model",
+    "from_pymc": "sterna.bridges.pymc_model",
     "numpyro_samples": "sterna.bridges.numpyro_model",
 }
 

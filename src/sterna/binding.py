@@ -105,6 +105,9 @@ def arguments_of(
     # A parameter with a default that matches nothing keeps its default.
     wanted = [p for p in parameters[leading:] if p.default is p.empty or p.name in known]
     names = [p.name for p in wanted]
+    if leading == 0 and parameters and parameters[0].kind == parameters[0].POSITIONAL_ONLY:
+        # what has no name cannot be passed by name
+        return (Argument("flat", "x"),)
     flat = leading == 0 and [name for name in names if name not in data] == names[:1] != []
     arguments = []
     for place, parameter in enumerate(wanted):

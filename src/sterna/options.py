@@ -1,6 +1,7 @@
 """The options of a call: what a user gave, checked and filled in."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -69,10 +70,16 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None, vecto
                 "A sterna.Target has its reference and data already: leave out reference=, data= and vectorized=."
             )
         return target
+    if "pymc" in sys.modules and isinstance(target, sys.modules["pymc"].Model):
+        from sterna.bridges.pymc_model import from_pymc
+
+        if reference is not None or data is not None:
+            raise OptionError("A PyMC model has its prior and data already: leave out reference= and data=.")
+        return from_pymc(target)
     if not callable(target):
         raise TargetError(
             f"sample({target!r}): give a log-likelihood function with reference=..., a sterna.Target, "
-            "or a built-in model such as sterna.models.ising()."
+            "a PyMC model, or a built-in model such as sterna.models.ising()."
         )
     if reference is None:
         raise TargetError(

@@ -13,6 +13,7 @@ from sterna.diagnostics import summary_of
 from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.rounds import Round, Rounds
+from sterna.space import coordinates_of, dims_of
 from sterna.target import Target
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.batches import Estimate
@@ -60,10 +61,10 @@ class Result:
     @cached_property
     def posterior(self) -> "xarray.Dataset":
         """Draws of the target chain, with dimensions (copy, draw, ...)."""
-        return self._dataset(self._states, ("copy", "draw"))
+        return self._dataset(self.states, ("copy", "draw"))
 
     @cached_property
-    def _states(self) -> Numbers:
+    def states(self) -> Numbers:
         """States of the target chain: (copies, draws, dimension), without a copy where there is one copy."""
         draws = [record.draws[:, -1] for record in self.records]
         return draws[0][None] if len(draws) == 1 else np.stack(draws)
@@ -79,12 +80,20 @@ class Result:
     def _dataset(self, states: Numbers, lead: tuple[str, ...]) -> "xarray.Dataset":
         import xarray
 
-        variables = {}
-        for name, values in self.target.values(states).items():
-            variables[name] = ((*lead, *self.target.dims(name, values.shape[len(lead) :])), values)
+        variables = {
+            name: ((*lead, *dims_of(name, value.ndim - len(lead), self.target.view)), value)
+            for name, value in self.target.values(states).items()
+        }
         coordinates: dict[str, Any] = {name: np.arange(size) for name, size in zip(lead, states.shape, strict=False)}
+        coordinates |= coordinates_of(variables, self.target.view)
         attributes = {"target": self.target.name, "sampler": "sterna", "seed": self.settings.seed}
         return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
+
+    def to_arviz(self, *, log_likelihood: bool = True) -> Any:
+        """Return the result as ArviZ holds it; copies are its chains. See `sterna.bridges.arviz`."""
+        from sterna.bridges.arviz import to_arviz
+
+        return to_arviz(self, log_likelihood)
 
     @property
     def log_likelihood(self) -> Numbers:
@@ -233,8 +242,13 @@ class Result:
 
     @property
     def index_process(self) -> NDArray[np.int16]:
-        """Chain of each replica after each scan: (copies, scans, replicas)."""
-        return np.stack([record.positions for record in self.records])
+        """Chain of each replica after each scan: (copies, scans, replicas); every round has its own."""
+        return self.last.index_process
+
+    @property
+    def swaps(self) -> NDArray[np.bool_]:
+        """Which neighbouring pairs swapped: (copies, scans, pairs); `rounds.swaps(k)` has those of other rounds."""
+        return self.rounds.swaps()
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -253,10 +267,9 @@ class Result:
 
     def summary_rows(self) -> Iterator[tuple[str, dict[str, float]]]:
         """Rows of the summary one by one, for a posterior of which only a few are wanted."""
-        for name, values in self.target.values(self._states).items():
-            shape = values.shape[2:]
-            for index in np.ndindex(*shape):
-                label = name + (f"[{','.join(map(str, index))}]" if shape else "")
+        for name, values in self.target.values(self.states).items():
+            for index in np.ndindex(*values.shape[2:]):
+                label = name + (f"[{','.join(map(str, index))}]" if index else "")
                 yield label, summary_of(values[(slice(None), slice(None), *index)].astype(np.float64))
 
     def to_dict(self) -> dict[str, Any]:

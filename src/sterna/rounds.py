@@ -1,7 +1,7 @@
 """What a round showed: rejections, barrier, evidence, energies and restarts, over all copies."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +51,13 @@ class Round:
     """Scan of each copy's first restart in this round."""
     predicted_round_trip_rate: float
     """The rate that the rejections allow if exploration were perfect."""
+    positions: tuple[NDArray[np.int16], ...] = field(repr=False)
+    """Each copy's index process."""
+
+    @property
+    def index_process(self) -> NDArray[np.int16]:
+        """Chain of each replica after each scan: (copies, scans, replicas)."""
+        return np.stack(self.positions)
 
     @property
     def n_chains(self) -> int:
@@ -123,6 +130,8 @@ class Round:
             "log_evidence": found.value,
             "error": found.error,
             "autocorrelation": _largest(self.energies.autocorrelation[1:]),
+            "schedule": self.schedule.tolist(),
+            "rejection": self.rejection.tolist(),
         }
 
 
@@ -134,8 +143,31 @@ class Rounds(list[Round]):
     """
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the table's lines as dictionaries."""
+        """Return the table's lines as dictionaries, with the schedules and the rejections of all pairs."""
         return [one.row() for one in self]
+
+    def swaps(self, place: int = -1) -> NDArray[np.bool_]:
+        """Which neighbouring pairs swapped, in the round at a place of this list: (copies, scans, pairs).
+
+        Replicas begin a round where the last one left them; where the number of chains has changed, in order.
+
+        >>> import sterna
+        >>> result = sterna.sample(sterna.models.discrete(), n_chains=4, n_rounds=6, progress=False)
+        >>> result.rounds.swaps().shape
+        (1, 126, 3)
+        """
+        place = range(len(self))[place]
+        now = self[place].index_process.astype(np.int64)
+        copies, scans, chains = now.shape
+        before = np.broadcast_to(np.arange(chains), (copies, chains))
+        if place > 0 and self[place - 1].n_chains == chains:
+            before = self[place - 1].index_process[:, -1].astype(np.int64)
+        rows = np.concatenate([before[:, None], now], axis=1)
+        found = np.zeros((copies, scans, chains - 1), dtype=np.bool_)
+        # of two that swapped, one went up
+        copy, scan, replica = np.nonzero(np.diff(rows, axis=1) == 1)
+        found[copy, scan, rows[copy, scan, replica]] = True
+        return found
 
     def __repr__(self) -> str:
         head = "round  scans chains barrier  rejection   restarts          log evidence  memory"
@@ -191,4 +223,5 @@ def summarise_round(
         round_trips=sum(int(record.trips[1]) for record in records),
         first_restarts=tuple(int(record.trips[2]) or None for record in records),
         predicted_round_trip_rate=predicted_round_trip_rate(rejection, scheme),
+        positions=tuple(record.positions for record in records),
     )

@@ -77,7 +77,7 @@ def sample(
     Parameters
     ----------
     target
-        A log-likelihood function (with `reference`), a `sterna.Target`, or a built-in model.
+        A log-likelihood function (with `reference`), a `sterna.Target`, a PyMC model, or a built-in model.
     reference, data
         As in `sterna.Target`; only with a function.
     n_chains

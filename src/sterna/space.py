@@ -1,7 +1,7 @@
 """The space of a state: which coordinates of the flat vector are which variable."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -89,7 +89,7 @@ class Variable:
         return self.start + self.size
 
     def value(self, states: Numbers, library: Any = np) -> NDArray[Any]:
-        """The variable, in its shape, from vectors (..., dimension) as `Space.prepared` has them; by NumPy or JAX."""
+        """The variable, in its own shape, from vectors (..., dimension) of `Space.prepared`, by NumPy or JAX."""
         part = states[..., self.start : self.stop]
         if self.transform == "simplex":
             part = join_stick(part, library)
@@ -162,6 +162,34 @@ class Space:
     def transformed(self) -> bool:
         """Whether some variable is stored in other coordinates than its own."""
         return any(variable.transform != "none" for variable in self.variables)
+
+
+class View(Protocol):
+    """How a model of another library names what states hold, for results."""
+
+    dims: Mapping[str, Sequence[str | None]]
+    """Names of a variable's dimensions, where they have any."""
+    coords: Mapping[str, Any]
+    """Coordinates of dimensions."""
+
+    def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
+        """The model's variables by name, from states of shape (..., dimension)."""
+
+    def groups(self, states: Numbers, log_likelihood: bool) -> dict[str, dict[str, NDArray[Any]]]:
+        """What ArviZ holds beside the posterior, by group and name."""
+
+
+def dims_of(name: str, count: int, view: View | None) -> list[str]:
+    """Name a variable's dimensions, in ArviZ's way where nobody has named them."""
+    named = list(view.dims.get(name, ())) if view is not None else []
+    named += [None] * (count - len(named))
+    return [named[axis] or f"{name}_dim_{axis}" for axis in range(count)]
+
+
+def coordinates_of(variables: Mapping[str, tuple[Sequence[str], Any]], view: View | None) -> dict[str, Any]:
+    """Return the coordinates of the dimensions that variables have."""
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    return {} if view is None else {name: values for name, values in view.coords.items() if name in used}
 
 
 def space_of(parts: Mapping[str, Distribution | Kind], state_map: StateMap | None = None) -> Space:

@@ -35,7 +35,7 @@ from sterna.explorers.base import Explorer
 from sterna.fitted_reference import NOTE, FittedMap
 from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gradient
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
-from sterna.space import Space, break_sticks
+from sterna.space import Space, View, break_sticks
 from sterna.together import Together
 from sterna.user_function import CannotCompile, compile_user_function
 
@@ -84,6 +84,8 @@ class Target:
     kernels
         Kernels of the target's own, by the kernel whose place they take: the same algorithm with the likelihood
         compiled in place (see `sterna.models.normal`).
+    view
+        How results name what states hold, for models of other libraries (see `sterna.bridges`).
     name
         A name for reports.
 
@@ -108,6 +110,7 @@ class Target:
         vectorized: bool | str = False,
         explorer: Explorer | None = None,
         kernels: Mapping[Any, Any] | None = None,
+        view: View | None = None,
         name: str | None = None,
     ) -> None:
         if not callable(log_likelihood):
@@ -116,10 +119,11 @@ class Target:
         self._anew = partial(
             Target, log_likelihood, reference, data,
             local_change=local_change, gradient=gradient, vectorized=vectorized, explorer=explorer, kernels=kernels,
-            name=name,
+            view=view, name=name,
         )  # fmt: skip
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
+        self.view = view
         self.kernels = dict(kernels or {})
         self.space, distributions = space_and_distributions(reference, data)
         if self.space.map is not None:
@@ -600,12 +604,8 @@ class Target:
         return [(v.start, v.stop) for v in self.space.variables if v.transform == "simplex"]
 
     def values(self, states: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
-        """All that results show of states of shape (..., dimension), by name: the variables."""
-        return self.space.values(states)
-
-    def dims(self, name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
-        """Names of the dimensions of one of `values`."""
-        return tuple(f"{name}_dim_{axis}" for axis in range(len(shape)))
+        """All variables by name, in their own shapes, from states of shape (..., dimension)."""
+        return self.space.values(states) if self.view is None else self.view.values(states)
 
     def describe_point(self, state: NDArray[np.float64]) -> str:
         """Name the variables and values of a state, for messages."""

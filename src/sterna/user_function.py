@@ -6,6 +6,7 @@ Numba freezes captured values into machine code, so a function is compiled again
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import CellType, FunctionType
 from typing import Any
@@ -21,8 +22,23 @@ class CannotCompile(Exception):  # noqa: N818
     """Why a function has to run as Python; never reaches the user as an error."""
 
 
+@dataclass(frozen=True, eq=False)
+class Bridged:
+    """A function of one flat state, or of a generator, that another library makes and compiles when asked to."""
+
+    plain: Callable[[Any], Any]
+    compile: Callable[[], Any]
+    """Returns what Numba compiled, or raises `CannotCompile`, whose empty message makes no note."""
+
+    def __call__(self, argument: Any, /) -> Any:
+        """Call it as Python."""
+        return self.plain(argument)
+
+
 def compile_user_function(function: Callable[..., Any]) -> Any:
     """Compile a user's own function, or say why that cannot be."""
+    if isinstance(function, Bridged):
+        return function.compile()
     if hasattr(function, "py_func"):
         return function
     if not inspect.isfunction(function):

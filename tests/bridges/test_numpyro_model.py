@@ -11,6 +11,7 @@ from numpyro.contrib.control_flow import scan
 from numpyro.infer.util import log_density, potential_energy
 from numpyro_checks import check_case, run_case
 from numpyro_models import CASES, NORMAL_DATA
+from scipy import stats
 
 import sterna
 from sterna.bridges import numpyro_sites
@@ -33,7 +34,7 @@ def states_of(target, n=5):
 def check_split(name):
     """Reference and likelihood add up to NumPyro's own density: of the variables, and of the unconstrained ones."""
     case, target = CASES[name], target_of(name)
-    sites = target.model.sites
+    sites = target.view.model.sites
     for x in states_of(target):
         total = sum(target.log_densities(x))
         values = target.values(x)
@@ -268,3 +269,26 @@ def test_refusals(model, words):
 def test_not_a_model():
     with pytest.raises(sterna.TargetError, match=r"numpyro\.sample statements"):
         sterna.from_numpyro(3)
+
+
+def test_arviz_has_observations_and_pointwise_log_likelihoods():
+    """Two observed sites, one scaled, and a factor, which is no observation."""
+
+    def model(y, z):
+        mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
+        with numpyro.plate("row", len(y)):
+            numpyro.sample("y", dist.Normal(mu, 1.0), obs=y)
+        with numpyro.handlers.scale(scale=2.0):
+            numpyro.sample("z", dist.Poisson(jnp.exp(mu)), obs=z)
+        numpyro.factor("penalty", -(mu**2))
+
+    y = np.array([0.5, -1.0, 2.0])
+    result = sterna.sample(sterna.from_numpyro(model, y, 3), n_rounds=4, n_chains=4, progress=False)
+    tree = result.to_arviz()
+    mu = tree["posterior"]["mu"].values
+    pointwise = tree["log_likelihood"]
+    assert set(pointwise.data_vars) == set(tree["observed_data"].data_vars) == {"y", "z"}
+    assert pointwise["y"].dims == ("chain", "draw", "row")
+    assert pointwise["y"].values == pytest.approx(stats.norm(mu[..., None], 1.0).logpdf(y), abs=1e-12)
+    assert pointwise["z"].values == pytest.approx(2.0 * stats.poisson(np.exp(mu)).logpmf(3), abs=1e-12)
+    assert np.array_equal(tree["observed_data"]["y"], y)

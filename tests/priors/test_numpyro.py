@@ -126,6 +126,8 @@ def test_numbers_of_single_precision_are_taken_as_they_are():
         (lambda: dist.TruncatedCauchy(0.0, 1.0, low=0.0), "a Cauchy cut to bounds"),
         (lambda: dist.Categorical(np.array([[0.2, 0.8], [0.5, 0.5]])), "a batch of categorical laws"),
         (lambda: dist.Dirichlet(np.array([1.0, 2.0])).expand([3]), "a batch of vectors"),
+        (lambda: dist.Dirichlet(np.ones((3, 2))), "a batch of vectors"),
+        (lambda: dist.MultivariateNormal(np.zeros((3, 2)), np.eye(2)), "a batch of normal vectors"),
     ],
 )
 def test_what_is_refused(make, message):

@@ -78,6 +78,7 @@ def test_density_is_pymcs(name):
         (lambda: pm.Normal.dist(np.array([1.0, 2.0]), 3.0), (2,)),
         (lambda: pm.Gamma.dist(np.array([1.0, 2.0]), 3.0, shape=(3, 2)), (3, 2)),
         (lambda: pm.HalfNormal.dist(2.0, shape=3), (3,)),
+        (lambda: pm.HalfNormal.dist(2.0, shape=pytensor.shared(3)), (3,)),
         (lambda: pm.Poisson.dist(2.0, size=(2, 2)), (2, 2)),
         (lambda: pm.Categorical.dist(np.array([0.2, 0.8]), shape=3), (3,)),
         (lambda: pm.TruncatedNormal.dist(np.array([1.0, 2.0]), 2.0, lower=0.5, shape=(2, 2)), (2, 2)),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sterna
+from sterna.workers import gathering
 
 OPTIONS = {"n_chains": 6, "n_rounds": 5, "seed": 3, "progress": False}
 REFERENCE = {"a": sterna.Normal(0, 5), "k": sterna.Poisson(3), "w": sterna.Dirichlet([2.0, 3.0, 4.0])}
@@ -81,8 +82,6 @@ def test_a_flat_vector_gets_one_more_axis():
 
 def test_other_rows_would_be_seen(monkeypatch):
     """Planted fault: answers in the order of asking, not of replicas."""
-    from sterna.workers import gathering
-
     options = {"explorer": {("a", "w"): sterna.Metropolis(), "k": sterna.Metropolis()}}
     _, first = run(alone, **options)
 

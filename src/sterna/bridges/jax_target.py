@@ -68,7 +68,7 @@ def JaxTarget(  # noqa: N802
     if space.map is not None:
         raise TargetError(
             "JaxTarget takes no fitted reference, prior transform or prior without a counterpart in sterna, as JAX "
-            "would have to follow it: give sterna.Target a function that calls yours, with vectorized=True for batches."
+            "would have to follow it: give sterna.Target a function that calls yours, vectorized=True for batches."
         )
     given, _ = binding.read_data(data, space)
     function = _of_state(log_likelihood, space, given.given, tree)

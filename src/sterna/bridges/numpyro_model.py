@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
 from sterna.bridges.numpyro_sites import Layout, is_possible, log_prob_of, read_layout, unconstrain
+from sterna.bridges.numpyro_view import NumpyroView
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.reference import Reference
@@ -26,9 +27,6 @@ Numbers = NDArray[np.float64]
 
 # What a draw outside of floating point is moved to on the unconstrained line.
 FARTHEST = 700.0
-
-# Draws of a result are turned into the model's own variables so many at a time.
-ROWS = 256
 
 
 def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target:
@@ -51,7 +49,22 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     >>> list(result.posterior)
     ['mu', 'sigma']
     """
-    return NumpyroTarget(_Model(model, args, kwargs))
+    jax = import_jax()
+    read = Model(model, args, kwargs)
+    kinds = {_identifier(name, read.sites): site.kind for name, site in read.sites.items()}
+    values = together(read.log_densities, read.arrays, (callback.REFERENCE, callback.LIKELIHOOD))
+    slopes = None
+    if any(not site.discrete for site in read.sites.values()):
+        slopes = together(
+            read.log_densities_and_gradients,
+            read.arrays,
+            (callback.REFERENCE, callback.LIKELIHOOD, callback.REFERENCE_GRADIENT, callback.GRADIENT),
+        )
+    draw = _Draw(in_64_bits(jax.jit(read.draw)), read.arrays)
+    reference = Reference(draw, values, kinds, gradient=slopes)
+    target = Target(values, reference, gradient=slopes, view=NumpyroView(read), name=read.name)
+    target.notes.append(NOTE)
+    return target
 
 
 def numpyro_samples(result: "Result") -> dict[str, NDArray[Any]]:
@@ -73,7 +86,7 @@ def numpyro_samples(result: "Result") -> dict[str, NDArray[Any]]:
     return {str(name): part.values.reshape(-1, *part.shape[2:]) for name, part in posterior.items()}
 
 
-class _Model:
+class Model:
     """A model with its arguments: the arrays among them are given to compiled functions, all else is part of them."""
 
     def __init__(self, model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -176,12 +189,6 @@ class _Model:
         parts = [unconstrain(site, trace[name]).ravel() for name, site in self.sites.items()]
         return jax.numpy.nan_to_num(jax.numpy.concatenate(parts), nan=np.nan, posinf=FARTHEST, neginf=-FARTHEST)
 
-    def values(self, state: Any, arrays: list[Any]) -> dict[str, Any]:
-        """Return the model's own variables at a state, and what follows from them."""
-        _, trace = self.at(state, arrays)
-        shown = {name: found["value"] for name, found in trace.items() if found["type"] == "deterministic"}
-        return {name: trace[name]["value"] for name in self.sites} | shown
-
 
 @dataclass(frozen=True)
 class _Draw:
@@ -195,42 +202,6 @@ class _Draw:
     def __call__(self, rng: Any) -> Any:
         words = rng.integers(0, 1 << 32, 2, np.uint32)
         return np.asarray(self.compiled(words, self.arrays))
-
-
-class NumpyroTarget(Target):
-    """A target made by `from_numpyro`; results show the model's own variables."""
-
-    def __init__(self, model: _Model) -> None:
-        jax = import_jax()
-        self.model = model
-        kinds = {_identifier(name, model.sites): site.kind for name, site in model.sites.items()}
-        values = together(model.log_densities, model.arrays, (callback.REFERENCE, callback.LIKELIHOOD))
-        slopes = None
-        if any(not site.discrete for site in model.sites.values()):
-            slopes = together(
-                model.log_densities_and_gradients,
-                model.arrays,
-                (callback.REFERENCE, callback.LIKELIHOOD, callback.REFERENCE_GRADIENT, callback.GRADIENT),
-            )
-        draw = _Draw(in_64_bits(jax.jit(model.draw)), model.arrays)
-        super().__init__(values, Reference(draw, values, kinds, gradient=slopes), gradient=slopes, name=model.name)
-        self.notes.append(NOTE)
-        self._many = jax.jit(
-            lambda states: jax.lax.map(lambda x: model.values(x, model.arrays), states, batch_size=ROWS)
-        )
-
-    def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
-        """The model's own variables and deterministic sites, by name."""
-        rows = np.ascontiguousarray(states.reshape(-1, self.dimension))
-        found = in_64_bits(self._many)(rows)
-        # JAX sorts dicts by their keys
-        names = [*self.model.sites, *(name for name in found if name not in self.model.sites)]
-        return {name: np.asarray(found[name]).reshape(states.shape[:-1] + found[name].shape[1:]) for name in names}
-
-    def dims(self, name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
-        """Plates by their names, and other dimensions by the variable's."""
-        plates = self.model.layout.plates.get(name, {})
-        return tuple(plates.get(axis, other) for axis, other in enumerate(super().dims(name, shape)))
 
 
 def _identifier(name: str, all_names: Mapping[str, Any]) -> str:

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sterna.bridges.device import import_jax, in_64_bits
 from sterna.errors import TargetError
 from sterna.space import Binary, Integer, Kind, Real
@@ -87,7 +89,7 @@ class Layout:
     sites: dict[str, Site]
     """The unobserved sites, in the order of the flat state."""
     plates: dict[str, dict[int, str]]
-    """For unobserved and deterministic sites, which axis is which plate."""
+    """For all sites that hold values, which axis is which plate."""
 
 
 def read_layout(model: Any) -> Layout:
@@ -100,7 +102,7 @@ def read_layout(model: Any) -> Layout:
             trace = model.trace(arrays, key)
         start = 0
         for name, found in trace.items():
-            if found["type"] == "deterministic" or (found["type"] == "sample" and not found["is_observed"]):
+            if found["type"] in ("deterministic", "sample"):
                 layout.plates[name] = plates_of(found, taken=trace)
             if found["type"] == "sample" and not found["is_observed"]:
                 layout.sites[name] = site_of(name, found, start)
@@ -114,7 +116,7 @@ def read_layout(model: Any) -> Layout:
 
 def plates_of(found: Any, taken: Any) -> dict[int, str]:
     """Return the names of the plates that are axes of a site's value, but for those that are names of variables."""
-    shape = tuple(found["value"].shape)
+    shape = np.shape(found["value"])
     batch = len(shape) - (found["fn"].event_dim if found["type"] == "sample" else 0)
     places = {batch + plate.dim: plate for plate in found["cond_indep_stack"]}
     return {

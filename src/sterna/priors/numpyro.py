@@ -52,6 +52,13 @@ def _vector(distribution: Distribution, shape: tuple[int, ...]) -> Distribution:
     return distribution
 
 
+def _dirichlet(d: Any, shape: tuple[int, ...]) -> Distribution:
+    concentration = _numbers(d.concentration)
+    if concentration.ndim != 1:
+        raise TargetError("a batch of vectors is not known to sterna: give each a name of its own")
+    return _vector(own.Dirichlet(concentration), shape)
+
+
 def _normal_vector(d: Any, shape: tuple[int, ...]) -> Distribution:
     factor, mean = _numbers(d.scale_tril), _numbers(d.loc)
     if factor.ndim != 2 or mean.ndim != 1:
@@ -104,7 +111,7 @@ FAMILIES: dict[str, Family] = {
     "NegativeBinomialProbs": _negative_binomial,
     "NegativeBinomialLogits": _negative_binomial,
     "NegativeBinomial2": _negative_binomial,
-    "Dirichlet": lambda d, shape: _vector(own.Dirichlet(_numbers(d.concentration).reshape(shape[-1:])), shape),
+    "Dirichlet": _dirichlet,
     "MultivariateNormal": _normal_vector,
 }
 

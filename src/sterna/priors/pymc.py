@@ -86,7 +86,7 @@ def as_distribution(part: Any, what: str) -> Distribution:
         )
     parameters = [_constant(parameter, what) for parameter in operation.dist_params(part.owner)]
     known = part.type.shape
-    shape = known if None not in known else tuple(int(n) for n in _constant(part.shape, what))
+    shape = known if None not in known else tuple(int(n) for n in part.shape.eval(mode="FAST_COMPILE"))
     try:
         return FAMILIES[name](*parameters, shape=shape)
     except TargetError as error:
@@ -95,13 +95,19 @@ def as_distribution(part: Any, what: str) -> Distribution:
 
 def _constant(parameter: Any, what: str) -> Numbers:
     """Evaluate a parameter, which must not depend on another random variable."""
-    from pytensor.graph.traversal import ancestors
-    from pytensor.tensor.random.op import RandomVariable
-
-    if any(v.owner is not None and isinstance(v.owner.op, RandomVariable) for v in ancestors([parameter])):
+    if _is_random(parameter):
         raise TargetError(
             f"{what} depends on another random variable; distributions of a reference are independent. Give the whole "
             "model, or a sterna.Reference(draw, log_density)."
         )
     value = parameter.data if hasattr(parameter, "data") else parameter.eval(mode="FAST_COMPILE")
     return np.asarray(value, dtype=np.float64)
+
+
+def _is_random(variable: Any) -> bool:
+    """Whether a variable is drawn, or computed from one that is."""
+    from pytensor.tensor.random.op import RandomVariable
+
+    if variable.owner is None:
+        return False
+    return isinstance(variable.owner.op, RandomVariable) or any(map(_is_random, variable.owner.inputs))

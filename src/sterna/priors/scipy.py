@@ -41,7 +41,7 @@ FAMILIES: dict[str, Callable[..., Distribution | None]] = {
     "bernoulli": lambda p, loc: own.Bernoulli(p) if np.all(loc == 0) else None,
     "binom": lambda n, p, loc: own.Binomial(n, p) if np.all(loc == 0) else None,
     "poisson": lambda mu, loc: own.Poisson(mu) if np.all(loc == 0) else None,
-    "geom": lambda p, loc: own.Geometric(p, 1 + loc.flat[0]) if np.all(loc == 0) or np.all(loc == -1) else None,
+    "geom": lambda p, loc: _geometric(p, loc),
     "nbinom": lambda n, p, loc: own.NegativeBinomial(n, p) if np.all(loc == 0) else None,
     "randint": lambda low, high, loc: own.DiscreteUniform(low + loc, high - 1 + loc),
 }
@@ -64,6 +64,10 @@ def as_distribution(part: Any, what: str) -> Distribution:
         )
     parameters = _parameters(part)
     shape = np.broadcast_shapes(*(np.shape(value) for value in parameters.values()))
+    if np.any(np.asarray(parameters.get("scale", 1.0)) <= 0):
+        raise TargetError(
+            f"{what}: scipy.stats.{part.dist.name} has the scale {parameters['scale']}; it must be positive."
+        )
     family = part.dist.name if type(part.dist).__module__.startswith("scipy.stats") else None
     found = None
     if family in FAMILIES:
@@ -93,8 +97,15 @@ def _parameters(part: Any) -> dict[str, Any]:
 
 
 def _number(value: Any, shape: tuple[int, ...]) -> Any:
-    # a NumPy scalar for one number, so that messages show it as one
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), shape)[()]
+    numbers = np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
+    # messages show a float as the number that it is
+    return numbers if shape else float(numbers)
+
+
+def _geometric(p: Any, loc: Any) -> Distribution | None:
+    if np.all(loc == 0):
+        return own.Geometric(p)
+    return own.Geometric(p, 0) if np.all(loc == -1) else None
 
 
 def _moved(standard: Distribution, loc: Any, scale: Any = 1.0) -> Distribution:

@@ -1,0 +1,145 @@
+"""A PyMC model as a target: its prior is the reference, what it observes is the likelihood."""
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sterna.bridges.pymc_checks import check_model, check_not_random, check_transforms, indexed_by_state
+from sterna.bridges.pymc_prior import PriorDraw
+from sterna.bridges.pymc_space import kinds_of
+from sterna.bridges.pymc_view import PymcView
+from sterna.bridges.pytensor_numba import bridged_density, bridged_gradient
+from sterna.engine.program import REAL
+from sterna.reference import Reference
+from sterna.target import Target
+from sterna.user_function import Bridged, CannotCompile
+
+
+def from_pymc(model: Any, *, name: str | None = None) -> Target:
+    """Make a target of a PyMC model, which stays as it is; `sterna.sample(model)` calls this.
+
+    The reference is the prior of the free variables, and the likelihood is that of the observed variables and all
+    potentials, also those that depend on free variables alone. A state holds the values of the free variables as PyMC's
+    own samplers do: unconstrained, after PyMC's transforms, so that its densities contain their Jacobians and ordered
+    vectors, simplices and Cholesky factors need no care. Integers have the bounds of their laws. The posterior
+    speaks of the model's own variables, deterministics included.
+
+    Both log-densities and their gradients are compiled by PyTensor's Numba mode. Where PyTensor has no compiled form of
+    an operation, PyMC's own function is called instead, and `notes` names the operation. Data (`pm.Data`) are copied:
+    make a new target after `pm.set_data`.
+
+    Examples
+    --------
+    >>> import pymc as pm, sterna
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 10)
+    ...     sigma = pm.HalfNormal("sigma", 2)
+    ...     y = pm.Normal("y", abs(mu), sigma, observed=[4.0, 5.0, 6.0])
+    >>> target = sterna.from_pymc(model)
+    >>> target.space.names
+    ['mu', 'sigma']
+    """
+    check_model(model)
+    model = _frozen(model)
+    draw = PriorDraw(model)
+    example = draw.checked_example()
+    check_transforms(model)
+    kinds = kinds_of(model, example)
+    graphs = Graphs(model, [value.shape for value in example])
+    prior, likelihood = graphs.log_densities()
+    check_not_random([prior, likelihood])
+    unbounded = any(kind.sort != REAL and math.isinf(kind.upper) for kind in kinds.values())
+    if unbounded and indexed_by_state([prior, likelihood], graphs.state):
+        graphs.reason = "several indices depend on an integer without an upper bound, which compiled code cannot check"
+    slopes = graphs.gradients(prior, likelihood)
+    densities = [bridged_density(partial(graphs.compile, [one])) for one in (prior, likelihood)]
+    gradients: list[Bridged | None] = [None, None]
+    if slopes is not None:
+        gradients = [bridged_gradient(partial(graphs.compile, [one])) for one in slopes]
+    reference = Reference(Bridged(draw, _not_compiled), densities[0], kinds, gradient=gradients[0])
+    return Target(
+        densities[1],
+        reference,
+        gradient=gradients[1],
+        view=PymcView(model, graphs),
+        name=name or model.name or "PyMC model",
+    )
+
+
+def _frozen(model: Any) -> Any:
+    """Return the model with its data as they are now, as draws, densities and results must all speak of the same."""
+    from pymc.model.transform.optimization import freeze_dims_and_data
+
+    if not model.data_vars and not model.coords:
+        return model
+    frozen = freeze_dims_and_data(model)
+    frozen.check_bounds = model.check_bounds
+    # in the user's order, which freezing does not keep
+    for own, users in ((frozen.free_RVs, model.free_RVs), (frozen.deterministics, model.deterministics)):
+        names = [rv.name for rv in users]
+        own.sort(key=lambda rv, names=names: names.index(rv.name))
+    return frozen
+
+
+def _not_compiled() -> Any:
+    """Say that forward sampling is to run as Python: once a scan it costs less than its compilation."""
+    raise CannotCompile("")
+
+
+class Graphs:
+    """A model's graphs as functions of one flat state, `state`."""
+
+    def __init__(self, model: Any, shapes: list[tuple[int, ...]]) -> None:
+        import pytensor.tensor as pt
+
+        self.model = model
+        # why these graphs must not be compiled by Numba, if they must not
+        self.reason = ""
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        self.state = pt.vector("state", shape=(sum(sizes),), dtype="float64")
+        self.values: dict[Any, Any] = {}
+        begin = 0
+        for rv, shape, size in zip(model.free_RVs, shapes, sizes, strict=True):
+            value = model.rvs_to_values[rv]
+            part = self.state[begin : begin + size].reshape(shape)
+            self.values[value] = part.astype(value.dtype)
+            begin += size
+
+    def of_state(self, graphs: list[Any]) -> list[Any]:
+        """Return graphs of the model's values as graphs of the state."""
+        from pytensor.graph.replace import clone_replace
+
+        found: list[Any] = clone_replace(graphs, self.values)
+        return found
+
+    def log_densities(self) -> list[Any]:
+        """Return the log-density of the prior, transforms included, and the log-likelihood."""
+        model = self.model
+        prior = model.logp(vars=model.free_RVs)
+        likelihood = model.logp(vars=[*model.observed_RVs, *model.potentials])
+        return [graph.astype("float64") for graph in self.of_state([prior, likelihood])]
+
+    def gradients(self, *densities: Any) -> list[Any] | None:
+        """Return gradients with respect to the state, or None where an operation has none or nothing is real."""
+        import pytensor.tensor as pt
+        from pymc.pytensorf import rewrite_pregrad
+
+        if not self.model.continuous_value_vars:
+            return None
+        try:
+            return [pt.grad(rewrite_pregrad(one), self.state, disconnected_inputs="ignore") for one in densities]
+        except (NotImplementedError, AttributeError, TypeError, ValueError):
+            return None
+
+    def compile(self, graphs: list[Any], mode: Any) -> Any:
+        """Compile graphs of the state; parameters out of bounds mean density zero, as in PyMC."""
+        from pymc.pytensorf import compile as compile_graph
+
+        if mode == "NUMBA" and self.reason:
+            raise CannotCompile(self.reason)
+        with self.model:
+            function = compile_graph([self.state], graphs, mode=mode, on_unused_input="ignore")
+        function.trust_input = True
+        return function

@@ -1,0 +1,75 @@
+"""The space of a PyMC model's values: reals without bounds, and integers between the bounds of their laws."""
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.space import Binary, Integer, Kind, Real
+
+
+def kinds_of(model: Any, example: list[NDArray[Any]]) -> dict[str, Kind]:
+    """Name the kind of every free variable's value, in the order and shapes of an example."""
+    kinds: dict[str, Kind] = {}
+    for rv, value in zip(model.free_RVs, example, strict=True):
+        name = _identifier(rv.name, kinds)
+        if value.dtype.kind == "f":
+            kinds[name] = Real(shape=value.shape)
+        elif _name_of(rv) == "BernoulliRV" or value.dtype.kind == "b":
+            kinds[name] = Binary(shape=value.shape)
+        else:
+            kinds[name] = Integer(*_bounds(rv, model), shape=value.shape)
+    return kinds
+
+
+def _identifier(name: str, taken: dict[str, Kind]) -> str:
+    """Return a Python identifier for a name such as `group::x`."""
+    found = re.sub(r"\W|^(?=\d)", "_", name)
+    while found in taken:
+        found += "_"
+    return found
+
+
+def _name_of(rv: Any) -> str:
+    return type(rv.owner.op).__name__
+
+
+def _bounds(rv: Any, model: Any) -> tuple[float, float]:
+    """Return bounds of an integer law where they are known; beyond others its log-density says what is possible."""
+    name = _name_of(rv)
+    parameters = rv.owner.inputs[2:]
+    if name == "CategoricalRV":
+        return 0, _number_of_categories(parameters[0]) - 1
+    if name == "DiscreteUniformRV":
+        ends = [_constant(end, model) for end in parameters[:2]]
+        return (
+            -np.inf if ends[0] is None else float(np.min(ends[0])),
+            np.inf if ends[1] is None else float(np.max(ends[1])),
+        )
+    if name in ("BinomialRV", "BetaBinomialRV"):
+        largest = _constant(parameters[0], model)
+        return 0, np.inf if largest is None else float(np.max(largest))
+    if name == "GeometricRV":
+        return 1, np.inf
+    if name in ("PoissonRV", "NegBinomialRV", "DiscreteWeibullRV", "HyperGeometricRV"):
+        return 0, np.inf
+    return -np.inf, np.inf
+
+
+def _number_of_categories(chances: Any) -> float:
+    from pymc.pytensorf import constant_fold
+
+    (count,) = constant_fold([chances.shape[-1]], raise_not_constant=False)
+    return float(count) if isinstance(count, (np.ndarray, np.number)) else np.inf
+
+
+def _constant(parameter: Any, model: Any) -> NDArray[Any] | None:
+    """Return a parameter's value if no free variable changes it."""
+    from pytensor.graph.traversal import ancestors
+
+    from sterna.bridges.pytensor_numba import array_mode
+
+    if any(one in model.basic_RVs for one in ancestors([parameter])):
+        return None
+    return np.asarray(parameter.eval(mode=array_mode()))

@@ -1,0 +1,74 @@
+"""A PyMC model's own view of states: its variables by name, with their dimensions and coordinates."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.bridges.pytensor_numba import array_mode
+
+if TYPE_CHECKING:
+    from sterna.bridges.pymc_model import Graphs
+
+Numbers = NDArray[np.float64]
+
+# States whose variables are computed together: enough to hide PyTensor's own work, few enough for memory.
+TOGETHER = 250
+
+
+class PymcView:
+    """Variables, dimensions, coordinates and pointwise log-likelihoods of a model, from states."""
+
+    def __init__(self, model: Any, graphs: "Graphs") -> None:
+        from pymc.backends.arviz import coords_and_dims_for_inferencedata, find_constants, find_observations
+
+        self.model, self.graphs = model, graphs
+        self.variables = [*model.free_RVs, *model.deterministics]
+        self.coords, self.dims = coords_and_dims_for_inferencedata(model)
+        self.observed, self.constants = find_observations(model), find_constants(model)
+
+    def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
+        """Free variables and deterministics by name, from states of shape (..., dimension)."""
+        return dict(zip([rv.name for rv in self.variables], _apply(self._values, states), strict=True))
+
+    def groups(self, states: Numbers, log_likelihood: bool) -> "dict[str, dict[str, NDArray[Any]]]":
+        """What ArviZ holds beside the posterior, by group and name; log-likelihoods have the states' leading axes."""
+        found = {"observed_data": self.observed, "constant_data": self.constants}
+        if log_likelihood:
+            names = [rv.name for rv in self.model.observed_RVs]
+            found["log_likelihood"] = dict(zip(names, _apply(self._log_likelihood, states), strict=True))
+        return found
+
+    @cached_property
+    def _values(self) -> Any:
+        return self._of_many(self.model.replace_rvs_by_values(self.variables))
+
+    @cached_property
+    def _log_likelihood(self) -> Any:
+        return self._of_many(self.model.logp(vars=self.model.observed_RVs, sum=False))
+
+    def _of_many(self, graphs: list[Any]) -> Any:
+        """Return the function of a matrix of states that computes graphs of one."""
+        import pytensor.tensor as pt
+        from pymc.pytensorf import compile as compile_graph
+        from pytensor.graph.replace import vectorize_graph
+
+        states = pt.matrix("states", shape=(None, self.graphs.state.type.shape[0]), dtype="float64")
+        outputs = vectorize_graph(self.graphs.of_state(graphs), {self.graphs.state: states})
+        # what does not depend on the state is the same for all
+        lead = states.shape[:1]
+        outputs = [
+            out if out.ndim > graph.ndim else pt.broadcast_to(out, (*lead, *out.shape))
+            for out, graph in zip(outputs, graphs, strict=True)
+        ]
+        with self.model:
+            return compile_graph([states], outputs, mode=array_mode(), on_unused_input="ignore")
+
+
+def _apply(function: Any, states: Numbers) -> list[NDArray[Any]]:
+    lead = states.shape[:-1]
+    flat = np.ascontiguousarray(states.reshape(-1, states.shape[-1]))
+    parts = [function(flat[k : k + TOGETHER]) for k in range(0, len(flat), TOGETHER)]
+    together = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    return [one.reshape(lead + one.shape[1:]) for one in together]

@@ -1,0 +1,178 @@
+"""PyTensor graphs of one flat state as functions that the engine can call.
+
+PyTensor's Numba mode keeps its machine code on disk. So it is called by its address: to compile it into a function of
+sterna's would mean to optimise all of it again, for seconds, at every start.
+"""
+
+import inspect
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import address_of, as_pointer, caller
+from sterna.user_function import Bridged, CannotCompile
+
+OBJECT_MODE = "Numba will use object mode"
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _thawed(typing_context: Any, array: Any) -> Any:
+    """The same array without the mark that it is read-only, for PyTensor, which writes into no input of its own."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return impl_ret_borrowed(context, builder, signature.return_type, values[0])
+
+    return array.copy(readonly=False)(array), generate
+
+
+def bridged_density(compile_graph: Callable[[Any], Any]) -> Bridged:
+    """Return the function of a scalar graph: `compile_graph(mode)` makes PyTensor's function of the flat state.
+
+    It raises `CannotCompile` for the mode "NUMBA" where that mode must not be used.
+
+    Where it is no finite number, or a matrix cannot be factorised, the density is zero. An unconstrained value so large
+    that its exponential overflows is common, and no mistake of the model's; PyMC's own samplers step back from it too.
+    """
+    plain = _in_turn(compile_graph)
+
+    def value(state: NDArray[np.float64]) -> float:
+        try:
+            found = float(plain(state))
+        except np.linalg.LinAlgError:
+            return -np.inf
+        return found if found < np.inf else -np.inf
+
+    lines = ["found = values[()]", "return found if found < np.inf else -np.inf"]
+    return Bridged(value, lambda: _compiled(compile_graph, lines, "-np.inf"))
+
+
+def bridged_gradient(compile_graph: Callable[[Any], Any]) -> Bridged:
+    """Return the function of a graph that is a vector as long as the state; NaN where there is no density."""
+    plain = _in_turn(compile_graph)
+
+    def value(state: NDArray[np.float64]) -> Any:
+        try:
+            return plain(state)
+        except np.linalg.LinAlgError:
+            return np.full(state.size, np.nan)
+
+    return Bridged(value, lambda: _compiled(compile_graph, ["return values"], "np.full(state.size, np.nan)"))
+
+
+def machine_mode() -> Any:
+    """Return PyTensor's mode of C, or of Python where there is no compiler, in which every model runs."""
+    from pytensor import config
+    from pytensor.compile.mode import Mode
+
+    return Mode(linker="cvm" if config.cxx else "vm", optimizer="fast_run")
+
+
+def array_mode() -> Any:
+    """Return a mode that compiles nothing, for graphs that are called seldom or on many states at once."""
+    from pytensor.compile.mode import Mode, get_mode
+
+    # fused operations are of use to compilers alone
+    rewrites = get_mode("FAST_RUN").provided_optimizer.excluding("fusion", "cxx_only", "BlasOpt")
+    return Mode(linker=get_mode("FAST_COMPILE").linker, optimizer=rewrites)
+
+
+def _in_turn(compile_graph: Callable[[Any], Any]) -> Callable[[NDArray[np.float64]], Any]:
+    """Call PyTensor's own function, compiled when first asked for, by one thread at a time, as it has one storage."""
+    made: list[Any] = []
+    lock = threading.Lock()
+
+    def call(state: NDArray[np.float64]) -> Any:
+        with lock:
+            if not made:
+                made.append(compile_graph(machine_mode()))
+            return made[0](state)[0]
+
+    return call
+
+
+def _compiled(compile_graph: Callable[[Any], Any], last_lines: list[str], failed: str) -> Any:
+    """Compile a graph by PyTensor's Numba mode, as a compiled function of a read-only flat state.
+
+    What a factorisation raises (`failed` is returned then) Numba cannot tell from other exceptions; those of a graph
+    without linear algebra pass through.
+    """
+    function, inputs, factorises = _numba_function(compile_graph)
+    arguments = tuple(numba.typeof(value) for value in inputs)
+    as_tuple = _takes_tuple(function)
+    signature_arguments = (types.Tuple(arguments),) if as_tuple else arguments
+    returned = function.overloads[signature_arguments].signature.return_type
+    signature = returned(*signature_arguments)
+    scope: dict[str, Any] = {"np": np, "carray": numba.carray, "as_pointer": as_pointer, "thawed": _thawed}
+    scope |= {"address": address_of(function, signature), "call": caller(signature)}
+    # addresses are in use for as long as the function is
+    scope["kept_alive"] = (function, inputs)
+    lines, names = [], ["thawed(state)"]
+    for place, (value, kind) in enumerate(zip(inputs[1:], arguments[1:], strict=True)):
+        scope |= {f"place_{place}": value.ctypes.data, f"type_{place}": kind.dtype}
+        shape = value.shape or (1,)
+        end = "" if value.shape else ".reshape(())"
+        lines.append(f"    input_{place} = carray(as_pointer(place_{place}, type_{place}), {shape}){end}")
+        names.append(f"input_{place}")
+    first = "[0]" if isinstance(returned, types.BaseTuple) else ""
+    given = f"({', '.join(names)},)"
+    body = [f"values = call(address, {f'({given},)' if as_tuple else given}){first}", *last_lines]
+    if factorises:
+        body = ["try:", *[f"    {one}" for one in body], "except Exception:", f"    return {failed}"]
+    lines += [f"    {one}" for one in body]
+    exec("\n".join(["def function(state, /):", *lines]), scope)
+    return numba.njit(nogil=True, error_model="numpy")(scope["function"])
+
+
+def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDArray[Any]], bool]:
+    """Return PyTensor's compiled function, its inputs (an example of a state, copies of data), and if it factorises."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            made = compile_graph("NUMBA")
+            values = [container.storage[0] for container in made.input_storage]
+            values[0] = np.zeros(made.maker.fgraph.inputs[0].type.shape)
+            inputs = [np.array(value, order="C") for value in values]
+            arguments = tuple(numba.typeof(value) for value in inputs)
+            made.vm.jit_fn.compile((types.Tuple(arguments),) if _takes_tuple(made.vm.jit_fn) else arguments)
+        except CannotCompile:
+            raise
+        except Exception as error:  # what Numba does not support raises all sorts of errors
+            raise CannotCompile(f"PyTensor's Numba mode failed with {_first_line(error)}") from error
+    for warning in caught:
+        message = str(warning.message)
+        if message.startswith(OBJECT_MODE):
+            name = re.search(r"to run (.*)'s perform|argument.* to `(.*)`", message)
+            culprit = next(filter(None, name.groups())) if name else message
+            raise CannotCompile(f"PyTensor has no compiled form of {culprit}")
+    return made.vm.jit_fn, inputs, "linalg" in _modules_of(made.maker.fgraph)
+
+
+def _modules_of(fgraph: Any) -> str:
+    """Return the modules of a graph's operations, also of those inside of others, as text."""
+    names = []
+    for node in fgraph.toposort():
+        core = getattr(node.op, "core_op", node.op)
+        names.append(type(core).__module__)
+        if hasattr(core, "fgraph"):
+            names.append(_modules_of(core.fgraph))
+    return " ".join(names)
+
+
+def _takes_tuple(function: Any) -> bool:
+    """Whether a function takes its inputs as *inputs, as those that PyTensor can keep on disk do."""
+    parameters = inspect.signature(function.py_func).parameters.values()
+    return any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:150] if lines else ''}"

@@ -1,0 +1,80 @@
+"""Results as ArviZ holds them."""
+
+import arviz
+import matplotlib as mpl
+import numpy as np
+import pymc as pm
+import pytest
+from pymc_models import COUNTS, change_point
+from scipy import stats
+
+import sterna
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def run():
+    model = change_point()
+    return model, sterna.sample(model, n_chains=6, n_rounds=7, n_copies=2, seed=3, progress=False)
+
+
+def test_posterior_has_the_names_of_the_model(run):
+    _, result = run
+    assert list(result.posterior) == ["switch", "early", "late", "rate"]
+    rate = result.posterior["rate"]
+    assert rate.dims == ("copy", "draw", "year")
+    assert rate["year"].values[0] == 1851
+    before = result.posterior["switch"] >= rate["year"] - 1851
+    np.testing.assert_allclose(rate, result.posterior["early"].where(before, result.posterior["late"]))
+    assert "rate[0]" in result.summary
+
+
+def test_groups(run):
+    _, result = run
+    tree = result.to_arviz()
+    posterior = tree["posterior"]
+    assert posterior["rate"].dims == ("chain", "draw", "year")
+    np.testing.assert_array_equal(tree["observed_data"]["disasters"], COUNTS)
+    pointwise = tree["log_likelihood"]["disasters"]
+    expected = stats.poisson.logpmf(COUNTS, posterior["rate"].values)
+    np.testing.assert_allclose(pointwise, expected, rtol=1e-9)
+    np.testing.assert_allclose(tree["sample_stats"]["log_likelihood_sum"], expected.sum(-1), rtol=1e-9)
+    prior = stats.expon.logpdf(posterior["early"].values) + stats.expon.logpdf(posterior["late"].values)
+    # the log-density of a state is that of the logarithms of both rates
+    jacobian = np.log(posterior["early"].values) + np.log(posterior["late"].values)
+    np.testing.assert_allclose(
+        tree["sample_stats"]["lp"], expected.sum(-1) + prior + jacobian - np.log(len(COUNTS)), rtol=1e-7
+    )
+    assert posterior.attrs["log_evidence"] == result.log_evidence.value
+
+
+# what these libraries have to say of each other's newer versions, and of few draws
+@pytest.mark.filterwarnings("ignore")
+def test_arviz_and_pymc_take_it(run):
+    model, result = run
+    tree = result.to_arviz()
+    with pm.Model() as constant:
+        pm.Poisson("disasters", pm.Exponential("rate", 1.0), observed=COUNTS)
+    other = sterna.sample(constant, n_chains=4, n_rounds=7, n_copies=2, progress=False).to_arviz()
+    assert arviz.loo(tree).elpd_loo > arviz.loo(other).elpd_loo
+    assert list(arviz.compare({"change": tree, "constant": other}).index) == ["change", "constant"]
+    arviz.plot_trace(tree, var_names=["early"])
+    with model:
+        predicted = pm.sample_posterior_predictive(tree, progressbar=False, random_seed=1)
+    draws = predicted.posterior_predictive["disasters"]
+    assert draws.shape == (2, 254, len(COUNTS))
+
+
+def test_log_likelihood_may_be_left_out(run):
+    assert "log_likelihood" not in run[1].to_arviz(log_likelihood=False)
+
+
+def test_targets_of_sternas_own():
+    result = sterna.sample(sterna.models.normal(2), n_chains=4, n_rounds=6, n_copies=2, progress=False)
+    tree = result.to_arviz()
+    assert tree["posterior"]["x"].shape == (2, 126, 2)
+    likelihood = tree["sample_stats"]["log_likelihood_sum"].values
+    np.testing.assert_array_equal(likelihood, result.log_likelihood)
+    x = tree["posterior"]["x"].values
+    np.testing.assert_allclose(tree["sample_stats"]["lp"] - likelihood, stats.norm.logpdf(x).sum(-1), rtol=1e-9)

@@ -1,0 +1,258 @@
+"""PyMC models as targets: the split, the draws, whole runs, and what is refused."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pymc as pm
+import pymc_models
+import pytensor.tensor as pt
+import pytest
+from pymc_checks import check_draws, check_split, prior_states
+from pymc_models import CASES, check_case
+from pytensor.compile.ops import wrap_py
+from scipy import stats
+from scipy.special import ndtr
+
+import sterna
+from sterna.bridges import pymc_prior
+from sterna.bridges.pymc_model import Graphs
+from sterna.bridges.pytensor_numba import array_mode
+
+REALS = [name for name in CASES if name not in ("mixture_with_indicators", "change_point", "potts")]
+Y = np.array([1.0, 2.0, 0.5])
+
+
+@pytest.fixture
+def _nothing_compiled(monkeypatch):
+    """To check a graph nothing needs to be compiled."""
+    monkeypatch.setattr(pymc_prior, "machine_mode", array_mode)
+
+
+def built(write):
+    with pm.Model() as model:
+        write()
+    return model
+
+
+@pytest.mark.usefixtures("_nothing_compiled")
+@pytest.mark.parametrize("name", CASES)
+def test_split_and_draws(name):
+    """Both parts add up to PyMC's log-density, and draws follow the prior's: a false alarm of 6e-5 for each of 9."""
+    model = CASES[name].model()
+    states, graphs = prior_states(model, 600)
+    check_split(model, states[:20], graphs)
+    if name in REALS:
+        # the prior of ordered cuts is confined and not normalised
+        check_draws(states, graphs, ndtr(2 / math.sqrt(8)) if name == "ordered_logistic" else 1.0)
+
+
+def test_likelihood_is_what_is_observed():
+    target = sterna.from_pymc(pymc_models.missing())
+    known = pymc_models.GAPS[~np.isnan(pymc_models.GAPS)]
+    reference, likelihood = target.log_densities(np.array([0.5, 1.0, -1.0]))
+    assert likelihood == pytest.approx(stats.norm.logpdf(known, 0.5, 1.0).sum(), rel=1e-12)
+    expected = stats.norm.logpdf(0.5, 0, 2) + stats.norm.logpdf([1.0, -1.0], 0.5, 1.0).sum()
+    # PyMC takes the logarithm of an integer in single precision
+    assert reference == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.usefixtures("_nothing_compiled")
+@pytest.mark.parametrize("fault", ["no jacobian", "potential twice", "prior twice", "prior in the likelihood alone"])
+def test_faults_are_seen(fault, monkeypatch):
+    def write():
+        sigma = pm.Exponential("sigma", 1.0)
+        pm.Normal("y", 0, sigma, observed=Y)
+        pm.Potential("potential", -sigma)
+
+    def faulty(self):
+        own = self.model
+        seen = [*own.observed_RVs, *own.potentials]
+        prior, likelihood = own.logp(vars=own.free_RVs), own.logp(vars=seen)
+        if fault == "no jacobian":
+            prior = own.logp(vars=own.free_RVs, jacobian=False)
+        elif fault == "potential twice":
+            likelihood = likelihood + own.logp(vars=own.potentials)
+        else:
+            likelihood = own.logp()
+            prior = prior if fault == "prior twice" else pt.zeros(())
+        return self.of_state([prior, likelihood])
+
+    model = built(write)
+    states, graphs = prior_states(model, 600)
+
+    def check():
+        check_split(model, states[:20], graphs)
+        check_draws(states, graphs)
+
+    check()
+    monkeypatch.setattr(Graphs, "log_densities", faulty)
+    with pytest.raises(AssertionError):
+        check()
+
+
+@pytest.mark.parametrize("name", ["change_point", "gaussian_process"])
+def test_compiled_equals_plain(name):
+    """Compiled densities are those of PyTensor's Python form; gradients are those of differences."""
+    model = CASES[name].model()
+    target = sterna.from_pymc(model)
+    assert target.notes == []
+    states, graphs = prior_states(target.view.model, 10)
+    plain = graphs.compile(graphs.log_densities(), array_mode())
+    for state in states:
+        np.testing.assert_allclose(target.log_densities(state), plain(state), rtol=1e-9)
+    x, real = states[0], target.program.sort == 0
+    slope = target.gradient(x)
+    for i in np.flatnonzero(real):
+        step = np.zeros(len(x))
+        step[i] = 1e-5
+        ends = [sum(target.log_densities(x + side * step)) for side in (1, -1)]
+        assert slope[i] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-6)
+    assert (slope[~real] == 0).all()
+
+
+@pytest.mark.parametrize("name", ["mixture", "change_point"])
+def test_runs(name):
+    """Evidence and means within 4 standard errors of the exact ones: a false alarm of 6e-5 each, 7 in all."""
+    check_case(CASES[name], n_rounds=10, n_copies=1)
+
+
+def test_same_bits_for_any_number_of_threads():
+    target = sterna.from_pymc(CASES["change_point"].model())
+    runs = [
+        sterna.sample(target, explorer="slice", n_chains=4, n_rounds=5, n_copies=3, workers=w, progress=False)
+        for w in (1, 2)
+    ]
+    assert runs[0].posterior.equals(runs[1].posterior)
+
+
+def test_what_pytensor_cannot_compile_runs_as_python():
+    """A function of the user's own, without a gradient, in a conjugate model; a false alarm of 6e-5."""
+
+    @wrap_py(itypes=[pt.dscalar], otypes=[pt.dscalar])
+    def double_it(mu):
+        return np.asarray(2.0 * mu)
+
+    model = built(lambda: pm.Normal("y", double_it(pm.Normal("mu")), 1.0, observed=3.0))
+    result = sterna.sample(model, n_chains=4, n_rounds=9, progress=False)
+    assert not result.target.has_gradient
+    (note,) = result.notes
+    assert "log_likelihood runs as Python" in note
+    assert "double_it" in note
+    found = result.log_evidence
+    assert abs(found.value - stats.norm.logpdf(3.0, 0, math.sqrt(5.0))) < 4 * found.error
+
+
+def test_integers_have_the_bounds_of_their_laws():
+    def write():
+        a = pm.Binomial("a", 5, 0.5)
+        b = pm.Geometric("b", 0.3)
+        c = pm.Bernoulli("c", 0.4, shape=3)
+        d = pm.Categorical("d", p=pm.math.softmax(pm.Normal("logits", shape=4)))
+        e = pm.DiscreteUniform("e", [-1, 0], 2, shape=2)
+        f = pm.DiscreteUniform("f", 0, a)
+        pm.Potential("all", (a + b + d + f) * 1.0 + c.sum() + e.sum())
+
+    kinds = {v.name: (v.lower, v.upper, v.sort) for v in sterna.from_pymc(built(write)).space.variables}
+    assert kinds["a"] == (0, 5, 1)
+    assert kinds["b"] == (1, np.inf, 1)
+    assert kinds["c"] == (0, 1, 2)
+    assert kinds["d"] == (0, 3, 1)
+    assert kinds["e"] == (-1, 2, 1)
+    assert kinds["f"][:2] == (-np.inf, np.inf) or kinds["f"][:2] == (0, np.inf)
+
+
+def test_unchecked_indices_are_not_compiled():
+    def write():
+        place = pm.Poisson("place", 1.0, shape=2)
+        mu = pm.Normal("mu", shape=(3, 3))
+        pm.Normal("y", mu[place, place], 1.0, observed=[0.0, 1.0])
+
+    target = sterna.from_pymc(built(write))
+    assert all("without an upper bound" in note for note in target.notes)
+    with pytest.raises(IndexError):
+        target.log_densities(np.array([0.0, 3.0, *np.zeros(9)]))
+
+
+def test_data_are_those_of_the_time_of_making():
+    with pm.Model() as model:
+        y = pm.Data("y", [1.0, 2.0])
+        mu = pm.Normal("mu")
+        pm.Deterministic("shifted", mu + y.sum())
+        pm.Normal("seen", mu, 1.0, observed=y)
+    target = sterna.from_pymc(model)
+    before = target.log_densities(np.zeros(1))
+    pm.set_data({"y": [5.0, 6.0]}, model=model)
+    assert target.log_densities(np.zeros(1)) == before
+    assert target.values(np.zeros((1, 1)))["shifted"] == [3.0]
+
+
+def test_free_variables_may_depend_on_observed_ones():
+    """The prior of what follows an observation is drawn given the observation."""
+
+    def write():
+        y = pm.Normal("y", 0, 1, observed=10.0)
+        z = pm.Normal("z", y, 0.1)
+        pm.Normal("w", z, 1.0, observed=11.0)
+
+    states, _ = prior_states(built(write), 50)
+    assert abs(states.mean() - 10.0) < 0.1
+
+
+def partly_missing():
+    mu = pm.Normal("mu", shape=2)
+    pm.MvNormal("y", mu, np.eye(2), observed=np.ma.masked_invalid([[1.0, np.nan], [2.0, 3.0]]))
+
+
+def in_batches():
+    batch = pm.Minibatch(np.arange(100.0), batch_size=10)
+    pm.Normal("y", pm.Normal("mu"), 1.0, observed=batch, total_size=100)
+
+
+def without_random():
+    c = pm.CustomDist("c", 0.0, logp=lambda value, mu: -0.5 * (value - mu) ** 2)
+    pm.Normal("y", c, 1.0, observed=Y)
+
+
+def simulated():
+    pm.Simulator("y", lambda rng, mu, size: rng.normal(mu, 1, size=size), pm.Normal("mu"), epsilon=1, observed=Y)
+
+
+def summing_to_one():
+    c = pm.Normal("c", shape=3, transform=pm.distributions.transforms.sum_to_1)
+    pm.Normal("y", c, 1.0, observed=Y)
+
+
+@pytest.mark.filterwarnings("ignore:Data in y contains missing values")
+@pytest.mark.usefixtures("_nothing_compiled")
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda: pm.Normal("y", pm.Flat("mu"), 1, observed=Y), "'mu' has the improper prior Flat"),
+        (lambda: pm.Normal("y", 0, pm.HalfFlat("s"), observed=Y), "'s' has the improper prior HalfFlat"),
+        (lambda: pm.Normal("mu"), "neither an observed variable nor a potential"),
+        (lambda: pm.Normal("y", observed=Y), "no free variable"),
+        (in_batches, "draws random numbers"),
+        (simulated, "'y' is a pm.Simulator"),
+        (partly_missing, "'y_unobserved' are missing values within vectors"),
+        (without_random, "needs random= or dist="),
+        (summing_to_one, "The transform of 'c' turns the prior's draw"),
+        (lambda: pm.Normal("y", pm.Gamma("c", 1e-3, 1e-3), 1, observed=Y), "The prior of 'c' draws numbers that round"),
+        (lambda: pm.Normal("y", pm.Multinomial("n", 4, [0.2, 0.3, 0.5]), 1, observed=Y), "'n' is a vector of integers"),
+    ],
+)
+def test_refusals_name_the_variable(write, words):
+    with pytest.raises(sterna.TargetError, match=words.replace("(", r"\(")):
+        sterna.from_pymc(built(write))
+
+
+def test_models_take_no_reference():
+    model = built(lambda: pm.Normal("y", pm.Normal("mu"), 1, observed=Y))
+    with pytest.raises(sterna.OptionError, match="has its prior and data already"):
+        sterna.sample(model, reference={"mu": sterna.Normal(0, 1)})
+
+
+def test_sterna_alone_imports_none_of_them():
+    code = "import sys, sterna; assert not {'pymc', 'pytensor', 'arviz'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
