@@ -15,6 +15,7 @@ import numba
 import numpy as np
 import nutpie
 import pymc as pm
+import threadpoolctl
 from numba import types
 from report import Row, clock, race, show
 
@@ -25,6 +26,8 @@ from sterna.engine.program import N_LOGS, gradient_often, refresh, view
 from sterna.engine.round import draw_states
 from sterna.engine.streams import new_generator
 
+# threads of BLAS would time the machine's load; the run itself keeps to one, too
+threadpoolctl.threadpool_limits(limits=1, user_api="blas")
 TOOLS = str(Path(__file__).parents[1] / "tests" / "tools")
 EVALUATIONS = 3000
 START = """

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.bridges.blas import one_blas_thread
 from sterna.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
@@ -145,12 +146,13 @@ def sample(
         seed,
         workers,
     )
-    kernel = default_explorer(chosen) if explorer is None else as_explorer(explorer, chosen)
+    with one_blas_thread():
+        kernel = default_explorer(chosen) if explorer is None else as_explorer(explorer, chosen)
     betas = uniform_schedule(settings.n_chains)
     if schedule is not None:
         betas = check_schedule(schedule, settings.n_chains)
     display = progress if isinstance(progress, Display) else make_display(bool(progress))
-    with display:
+    with display, one_blas_thread():
         return _Run(chosen, kernel, settings, betas, display, began).go(workers)
 
 

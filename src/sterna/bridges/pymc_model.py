@@ -58,7 +58,7 @@ def from_pymc(model: Any, *, name: str | None = None) -> Target:
     gradients: list[Bridged | None] = [None, None]
     if slopes is not None:
         gradients = [bridged_gradient(partial(graphs.compile, [one])) for one in slopes]
-    reference = Reference(Bridged(draw, _not_compiled), densities[0], kinds, gradient=gradients[0])
+    reference = Reference(Bridged(draw, draw.compiled), densities[0], kinds, gradient=gradients[0])
     return Target(
         densities[1],
         reference,
@@ -81,11 +81,6 @@ def _frozen(model: Any) -> Any:
         names = [rv.name for rv in users]
         own.sort(key=lambda rv, names=names: names.index(rv.name))
     return frozen
-
-
-def _not_compiled() -> Any:
-    """Say that forward sampling is to run as Python: once a scan it costs less than its compilation."""
-    raise CannotCompile("")
 
 
 class Graphs:

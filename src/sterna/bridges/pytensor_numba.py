@@ -8,7 +8,8 @@ import inspect
 import re
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
@@ -105,44 +106,69 @@ def _compiled(compile_graph: Callable[[Any], Any], last_lines: list[str], failed
     What a factorisation raises (`failed` is returned then) Numba cannot tell from other exceptions; those of a graph
     without linear algebra pass through.
     """
-    function, inputs, factorises = _numba_function(compile_graph)
-    arguments = tuple(numba.typeof(value) for value in inputs)
-    as_tuple = _takes_tuple(function)
-    signature_arguments = (types.Tuple(arguments),) if as_tuple else arguments
-    returned = function.overloads[signature_arguments].signature.return_type
-    signature = returned(*signature_arguments)
+    with no_object_mode():
+        made = compile_graph("NUMBA")
+        values = [container.storage[0] for container in made.input_storage]
+        values[0] = np.zeros(made.maker.fgraph.inputs[0].type.shape)
+        # the state's example, and copies of data
+        inputs = [np.array(value, order="C") for value in values]
+        kinds = [numba.typeof(value) for value in inputs]
+        address, signature, first, kept_alive = numba_address(made, kinds)
     scope: dict[str, Any] = {"np": np, "carray": numba.carray, "as_pointer": as_pointer, "thawed": _thawed}
-    scope |= {"address": address_of(function, signature), "call": caller(signature)}
     # addresses are in use for as long as the function is
-    scope["kept_alive"] = (function, inputs)
+    scope |= {"address": address, "call": caller(signature), "kept_alive": (kept_alive, inputs)}
     lines, names = [], ["thawed(state)"]
-    for place, (value, kind) in enumerate(zip(inputs[1:], arguments[1:], strict=True)):
+    for place, (value, kind) in enumerate(zip(inputs[1:], kinds[1:], strict=True)):
         scope |= {f"place_{place}": value.ctypes.data, f"type_{place}": kind.dtype}
         shape = value.shape or (1,)
         end = "" if value.shape else ".reshape(())"
         lines.append(f"    input_{place} = carray(as_pointer(place_{place}, type_{place}), {shape}){end}")
         names.append(f"input_{place}")
-    first = "[0]" if isinstance(returned, types.BaseTuple) else ""
     given = f"({', '.join(names)},)"
-    body = [f"values = call(address, {f'({given},)' if as_tuple else given}){first}", *last_lines]
-    if factorises:
+    if isinstance(signature.args[0], types.BaseTuple):
+        given = f"({given},)"
+    body = [f"values = call(address, {given}){first}", *last_lines]
+    nodes = [node for one in graphs_of(made.maker.fgraph) for node in one.toposort()]
+    if any("linalg" in type(getattr(node.op, "core_op", node.op)).__module__ for node in nodes):
         body = ["try:", *[f"    {one}" for one in body], "except Exception:", f"    return {failed}"]
     lines += [f"    {one}" for one in body]
     exec("\n".join(["def function(state, /):", *lines]), scope)
     return numba.njit(nogil=True, error_model="numpy")(scope["function"])
 
 
-def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDArray[Any]], bool]:
-    """Return PyTensor's compiled function, its inputs (an example of a state, copies of data), and if it factorises."""
+def numba_address(made: Any, kinds: list[Any]) -> tuple[int, Any, str, Any]:
+    """Return the address and signature of a PyTensor function of inputs of given types, and how to read its output.
+
+    The last entry is to be kept alive. A signature may have one tuple for all inputs.
+    """
+    function = made.vm.jit_fn
+    # functions that PyTensor can keep on disk take *inputs
+    parameters = inspect.signature(function.py_func).parameters.values()
+    as_tuple = any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
+    arguments = (types.Tuple(kinds),) if as_tuple else tuple(kinds)
+    function.compile(arguments)
+    returned = function.overloads[arguments].signature.return_type
+    signature = returned(*arguments)
+    return address_of(function, signature), signature, "[0]" if isinstance(returned, types.BaseTuple) else "", function
+
+
+def graphs_of(fgraph: Any) -> list[Any]:
+    """Return a graph and the graphs inside of its operations."""
+    found = [fgraph]
+    for node in fgraph.toposort():
+        for operation in (node.op, getattr(node.op, "core_op", None)):
+            if (inner := getattr(operation, "fgraph", None)) is not None:
+                found += graphs_of(inner)
+    return found
+
+
+@contextmanager
+def no_object_mode() -> Iterator[None]:
+    """Turn what PyTensor or Numba cannot compile into the reason."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            made = compile_graph("NUMBA")
-            values = [container.storage[0] for container in made.input_storage]
-            values[0] = np.zeros(made.maker.fgraph.inputs[0].type.shape)
-            inputs = [np.array(value, order="C") for value in values]
-            arguments = tuple(numba.typeof(value) for value in inputs)
-            made.vm.jit_fn.compile((types.Tuple(arguments),) if _takes_tuple(made.vm.jit_fn) else arguments)
+            yield
         except CannotCompile:
             raise
         except Exception as error:  # what Numba does not support raises all sorts of errors
@@ -153,24 +179,6 @@ def _numba_function(compile_graph: Callable[[Any], Any]) -> tuple[Any, list[NDAr
             name = re.search(r"to run (.*)'s perform|argument.* to `(.*)`", message)
             culprit = next(filter(None, name.groups())) if name else message
             raise CannotCompile(f"PyTensor has no compiled form of {culprit}")
-    return made.vm.jit_fn, inputs, "linalg" in _modules_of(made.maker.fgraph)
-
-
-def _modules_of(fgraph: Any) -> str:
-    """Return the modules of a graph's operations, also of those inside of others, as text."""
-    names = []
-    for node in fgraph.toposort():
-        core = getattr(node.op, "core_op", node.op)
-        names.append(type(core).__module__)
-        if hasattr(core, "fgraph"):
-            names.append(_modules_of(core.fgraph))
-    return " ".join(names)
-
-
-def _takes_tuple(function: Any) -> bool:
-    """Whether a function takes its inputs as *inputs, as those that PyTensor can keep on disk do."""
-    parameters = inspect.signature(function.py_func).parameters.values()
-    return any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
 
 
 def _first_line(error: Exception) -> str:
