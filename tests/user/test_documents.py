@@ -38,7 +38,7 @@ def test_example_is_right():
     assert abs(result.log_evidence.value - evidence) <= 4 * result.log_evidence.error
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/design.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/pymc.md"])
 def test_links_lead_somewhere(name):
     page = ROOT / name
     for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
