@@ -267,9 +267,7 @@ def test_summary_of_a_run_has_all_of_it():
 @pytest.mark.parametrize("scheme", ["deo", "seo"])
 def test_swaps_lead_from_one_scan_to_the_next(scheme):
     """Replayed from the first scan on, they give the index process of all rounds; DEO's have the scan's parity."""
-    result = sterna.sample(
-        sterna.models.normal(3), n_chains="auto", n_rounds=7, n_copies=2, scheme=scheme, progress=False
-    )
+    result = run(scheme=scheme)
     assert len({one.n_chains for one in result.rounds}) > 1
     last = None
     for place, one in enumerate(result.rounds):

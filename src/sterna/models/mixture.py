@@ -33,8 +33,8 @@ def mixture(y: Any = None, size: int = 300) -> Target:
         z_i \sim \text{Categorical}(w), \quad y_i \sim N(\mu_{z_i}, \sigma_{z_i}^2)
 
     Only the terms of y are annealed; z given w belongs to the reference. The variables are `w`, `mu`, `sigma` and `z`.
-    Exchanging the two components changes nothing, so there are two modes of equal weight: a single chain stays
-    in one of them.
+    Exchanging the two components changes nothing, so there are two modes of equal weight: with the paper's
+    300 observations a single chain stays in one of them, with the first 150 it does not.
 
     Explored by three passes of slices and exact draws of z, as in the original, with running energies: an indicator
     pays for its own term, a component's mean or deviation for those of its observations.
