@@ -38,7 +38,7 @@ def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
         for group, values in view.groups(result.states, log_likelihood).items():
             if values:
                 groups[group] = _dataset(result, values, LEAD if group == "log_likelihood" else ())
-    if hasattr(arviz, "InferenceData"):
+    if int(arviz.__version__.partition(".")[0]) < 1:
         return arviz.InferenceData(**groups)
     import xarray
 
