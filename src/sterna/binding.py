@@ -29,7 +29,7 @@ from sterna.engine.moves import generator_on, log_density_on
 from sterna.engine.program import REAL
 from sterna.errors import TargetError
 from sterna.space import Space, Variable, break_stick
-from sterna.user_function import CannotCompile
+from sterna.user_function import Bridged, CannotCompile
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,7 @@ def arguments_of(
     # A parameter with a default that matches nothing keeps its default.
     wanted = [p for p in parameters[leading:] if p.default is p.empty or p.name in known]
     names = [p.name for p in wanted]
-    if leading == 0 and parameters and parameters[0].kind == parameters[0].POSITIONAL_ONLY:
-        # what has no name cannot be passed by name
+    if leading == 0 and isinstance(function, Bridged):
         return (Argument("flat", "x"),)
     flat = leading == 0 and [name for name in names if name not in data] == names[:1] != []
     arguments = []

@@ -132,7 +132,7 @@ def _compiled(compile_graph: Callable[[Any], Any], last_lines: list[str], failed
     if any("linalg" in type(getattr(node.op, "core_op", node.op)).__module__ for node in nodes):
         body = ["try:", *[f"    {one}" for one in body], "except Exception:", f"    return {failed}"]
     lines += [f"    {one}" for one in body]
-    exec("\n".join(["def function(state, /):", *lines]), scope)
+    exec("\n".join(["def function(state):", *lines]), scope)
     return numba.njit(nogil=True, error_model="numpy")(scope["function"])
 
 
