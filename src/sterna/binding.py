@@ -29,7 +29,7 @@ from sterna.engine.moves import generator_on, log_density_on
 from sterna.engine.program import REAL
 from sterna.errors import TargetError
 from sterna.space import Space, Variable
-from sterna.user_function import CannotCompile
+from sterna.user_function import Bridged, CannotCompile
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,8 @@ def arguments_of(
 
     The first `leading` parameters (a generator, say) are passed by position whatever their names.
     """
+    if isinstance(function, Bridged):
+        return (Argument("flat", "x"),) if leading == 0 else ()
     try:
         parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())
     except (TypeError, ValueError):
@@ -115,9 +117,6 @@ def arguments_of(
     # A parameter with a default that matches nothing keeps its default.
     wanted = [p for p in parameters[leading:] if p.default is p.empty or p.name in known]
     names = [p.name for p in wanted]
-    if leading == 0 and parameters and parameters[0].kind == parameters[0].POSITIONAL_ONLY:
-        # what has no name cannot be passed by name
-        return (Argument("flat", "x"),)
     flat = leading == 0 and [name for name in names if name not in data] == names[:1] != []
     arguments = []
     for place, parameter in enumerate(wanted):
