@@ -19,7 +19,7 @@ lint: $(VENV)/.developing
 	$(BIN)/mypy
 
 laws: $(VENV)/.developing
-	$(BIN)/python -m pytest tests/laws -m laws
+	$(BIN)/python -m pytest tests -m laws
 
 figures: $(VENV)/.developing
 	$(BIN)/python bench/figures.py

@@ -92,7 +92,7 @@ def test_faults_are_seen(fault, monkeypatch):
         check()
 
 
-@pytest.mark.parametrize("name", ["change_point", "gaussian_process"])
+@pytest.mark.parametrize("name", ["change_point", pytest.param("gaussian_process", marks=pytest.mark.laws)])
 def test_compiled_equals_plain(name):
     """Compiled densities are those of PyTensor's Python form; gradients are those of differences."""
     model = CASES[name].model()
@@ -112,10 +112,9 @@ def test_compiled_equals_plain(name):
     assert (slope[~real] == 0).all()
 
 
-@pytest.mark.parametrize("name", ["mixture", "change_point"])
-def test_runs(name):
-    """Evidence and means within 4 standard errors of the exact ones: a false alarm of 6e-5 each, 7 in all."""
-    check_case(CASES[name], n_rounds=10, n_copies=1)
+def test_a_run_with_a_discrete_switch():
+    """Evidence and means within 4 standard errors of the exact ones: a false alarm of 6e-5 each."""
+    check_case(CASES["change_point"], n_rounds=10, n_copies=1)
 
 
 def test_same_bits_for_any_number_of_threads():
