@@ -78,3 +78,22 @@ def test_one_function_by_name_and_one_by_vector_are_refused():
 def test_what_is_no_function_is_named():
     with pytest.raises(sterna.TargetError, match="log_prior=3"):
         sterna.from_log_prior(log_likelihood, 3, 2)
+
+
+def test_variables_may_have_any_name():
+    """A variable called as the generated function's own names might be."""
+
+    def log_prior(value, infinity):
+        return -0.5 * value**2 - 0.5 * infinity**2
+
+    def log_likelihood(value, infinity):
+        return -2.0 * (value - 3.0) ** 2 + infinity
+
+    target = sterna.from_log_prior(log_likelihood, log_prior, {"value": sterna.Real(), "infinity": sterna.Real()})
+    state = np.array([0.2, 0.1])
+    x = target.space.values(state)
+    whole = sum(target.log_densities(state))
+    direct = log_prior(x["value"], x["infinity"]) + log_likelihood(x["value"], x["infinity"])
+    # the first law is normal with deviation 10 in both, which its coordinates count as 1
+    assert whole == pytest.approx(direct + 2 * np.log(10.0), rel=1e-12)
+    assert sterna.from_log_prior(lambda x: -x @ x, lambda x: -x @ x, np.int64(2)).dimension == 2

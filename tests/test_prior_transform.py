@@ -139,3 +139,16 @@ def test_a_transform_that_writes_into_its_argument_runs_on_a_copy():
 def test_what_is_refused(make, message):
     with pytest.raises(sterna.Error, match=message):
         make()
+
+
+def test_names_must_differ_and_a_transform_that_raises_is_reported():
+    with pytest.raises(sterna.TargetError, match="each parameter needs a name of its own"):
+        sterna.Target(lambda x: -x, sterna.PriorTransform(lambda u: u, ["x", "x"]))
+
+    def breaks(u):
+        if u[0] > 0.9:
+            raise ValueError("boom")
+        return u
+
+    with pytest.raises(sterna.EvaluationError, match=r"raised ValueError: boom at the state \[0\.9"):
+        sterna.sample(lambda x: -x[0], sterna.PriorTransform(breaks, 1), n_rounds=6, n_chains=4, progress=False)

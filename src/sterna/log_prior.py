@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from sterna.errors import TargetError
 from sterna.fitted_reference import FittedReference
 from sterna.space import Kind
@@ -51,9 +53,9 @@ def from_log_prior(
     for name, function in (("log_likelihood", log_likelihood), ("log_prior", log_prior)):
         if not callable(function):
             raise TargetError(f"from_log_prior({name}={function!r}): give a function.")
-    variables = ["x"] if isinstance(space, int) else list(space)
+    variables = ["x"] if isinstance(space, (int, np.integer)) else list(space)
     known = [*variables, *(data or {})]
-    vector = "x" if isinstance(space, int) or "x" not in known else "all_variables"
+    vector = "x" if isinstance(space, (int, np.integer)) or "x" not in known else "all_variables"
     prior, likelihood = (_arguments(function, known, vector) for function in (log_prior, log_likelihood))
     parameters = list(dict.fromkeys([*prior, *likelihood]))
     if vector in parameters and set(parameters) & set(variables) - {vector}:
@@ -63,12 +65,14 @@ def from_log_prior(
         )
     source = (
         f"def log_posterior({', '.join(parameters)}):\n"
-        f"    value = log_prior({', '.join(prior)})\n"
-        "    if value == -infinity:\n"
-        "        return value\n"
-        f"    return value + log_likelihood({', '.join(likelihood)})\n"
+        f"    sterna__value = sterna__prior({', '.join(prior)})\n"
+        "    if sterna__value == -sterna__infinity:\n"
+        "        return sterna__value\n"
+        f"    return sterna__value + sterna__likelihood({', '.join(likelihood)})\n"
     )
-    scope: dict[str, Any] = {"log_prior": log_prior, "log_likelihood": log_likelihood, "infinity": math.inf}
+    # names that no variable and no entry of data has
+    scope: dict[str, Any] = {"sterna__prior": log_prior, "sterna__likelihood": log_likelihood}
+    scope["sterna__infinity"] = math.inf
     exec(source, scope)
     return Target(scope["log_posterior"], FittedReference(space, start, scale), data)
 

@@ -73,8 +73,10 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None, vecto
     if "pymc" in sys.modules and isinstance(target, sys.modules["pymc"].Model):
         from sterna.bridges.pymc_model import from_pymc
 
-        if reference is not None or data is not None:
-            raise OptionError("A PyMC model has its prior and data already: leave out reference= and data=.")
+        if reference is not None or data is not None or vectorized:
+            raise OptionError(
+                "A PyMC model has its prior and data already: leave out reference=, data= and vectorized=."
+            )
         return from_pymc(target)
     if not callable(target):
         raise TargetError(

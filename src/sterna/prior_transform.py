@@ -65,8 +65,8 @@ class PriorTransform:
             size, kinds = int(self.parameters), {"x": Real(shape=int(self.parameters))}
         else:
             size, kinds = len(self.parameters), {name: Real() for name in self.parameters}
-        if len(kinds) < size and "x" not in kinds:
-            raise TargetError(f"PriorTransform(..., {self.parameters!r}): each parameter needs a name of its own.")
+            if len(kinds) < size:
+                raise TargetError(f"PriorTransform(..., {self.parameters!r}): each parameter needs a name of its own.")
         cube = Uniform(0.0, 1.0, shape=size)
         # quantiles are infinite at the ends
         inside = replace(cube.coordinates, lower=np.full(size, _TINY), upper=np.full(size, 1.0 - 2.0**-53))

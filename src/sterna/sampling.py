@@ -15,7 +15,7 @@ from sterna.bridges.blas import one_blas_thread
 from sterna.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
-from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD, evaluate
+from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD
 from sterna.engine.record import Record, new_record
 from sterna.engine.round import (
     Plan,
@@ -25,6 +25,7 @@ from sterna.engine.round import (
     find_start,
     nearest_chains,
     new_copy,
+    refresh_some,
     resized,
     run_scans,
 )
@@ -110,7 +111,7 @@ def sample(
     workers
         How many threads explore, by default one a core; no result depends on it. For a log-likelihood that runs as
         Python: how many processes evaluate it, by default none but this one. Or a `concurrent.futures.Executor`, or a
-        pool with a `map`, that evaluates it. The function is sent to each worker once.
+        pool with a `map`, that evaluates it. Without any of these, one thread calls it.
     vectorized
         As in `sterna.Target`; only with a function.
     progress
@@ -144,7 +145,8 @@ def sample(
         thin,
         keep_energies,
         seed,
-        workers,
+        # a user's Python function is called by one thread alone, unless workers are asked for
+        1 if workers is None and chosen.movable else workers,
     )
     with one_blas_thread():
         kernel = default_explorer(chosen) if explorer is None else as_explorer(explorer, chosen)
@@ -297,8 +299,12 @@ class _Run:
             seed=settings.seed,
             round_number=number,
             n_scans=n_scans,
-            thin=settings.thin,
+            thin=self._thin(number),
         )
+
+    def _thin(self, number: int) -> int:
+        """Every how many scans a round keeps a draw: tuning may need all of them."""
+        return self.settings.thin if number > self.settings.n_rounds else 1
 
     def _warm_up(self) -> None:
         """Compile or load the engine by a call of no scans, so that tuning is not blamed for it."""
@@ -315,7 +321,7 @@ class _Run:
         settings = self.settings
         plan = self._plan(number, n_scans)
         records = [
-            new_record(n_scans, self.n_chains, self.target.dimension, kept_chains, settings.thin, keep_energies)
+            new_record(n_scans, self.n_chains, self.target.dimension, kept_chains, self._thin(number), keep_energies)
             for _ in self.copies
         ]
         statistics = [self._statistics() for _ in self.copies]
@@ -324,7 +330,10 @@ class _Run:
             partial(self._run_copy, plan, number, statistics[number], records[number])
             for number in range(len(self.copies))
         ]
-        threads = len(jobs) if self._elsewhere else min(settings.workers, len(jobs))
+        threads = min(settings.workers, len(jobs))
+        if self._elsewhere:
+            # threads that wait may be many; a function of many points is called by one at a time
+            threads = len(jobs) if any(isinstance(crew, Crew) for crew in self.crews) else 1
         if threads == 1:
             for job in jobs:
                 job()
@@ -422,13 +431,10 @@ class _Run:
             return
         carry = fitted.refit(draws)
         self.renew()
-        for copy in self.copies:
+        for number, copy in enumerate(self.copies):
             copy.states[:] = carry(copy.states)
             good = copy.logs[:, LOG_LIKELIHOOD] > -np.inf
-            for number in range(self.n_chains):
-                copy.at_work[0] = number
-                with naming_the_point(self.target, copy.states, copy.at_work):
-                    evaluate(self.target.block, copy.states[number], copy.logs[number])
+            self._with_crew(number, partial(refresh_some, self.target.block))
             # rounding may put a state on the wrong side of an edge, and no chain but the reference's may hold it
             lost = good & (copy.logs[:, LOG_LIKELIHOOD] == -np.inf)
             for j in np.flatnonzero(lost):

@@ -116,11 +116,6 @@ class Target:
         if not callable(log_likelihood):
             raise TargetError(f"log_likelihood={log_likelihood!r} is not a function.")
         began = time.perf_counter()
-        self._anew = partial(
-            Target, log_likelihood, reference, data,
-            local_change=local_change, gradient=gradient, vectorized=vectorized, explorer=explorer, kernels=kernels,
-            view=view, name=name,
-        )  # fmt: skip
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
         self.view = view
@@ -132,6 +127,12 @@ class Target:
         # moves of the user's own that were made ready for this target, for messages
         self.moves: list[str] = []
         self._data, self._block = binding.read_data(data, self.space)
+        # with the data as they are now
+        self._anew = partial(
+            Target, log_likelihood, reference, {given: self._data.given[given] for given in data or {}},
+            local_change=local_change, gradient=gradient, vectorized=vectorized, explorer=explorer, kernels=kernels,
+            view=view, name=name,
+        )  # fmt: skip
         self._alive: list[Any] = []
         # how to compile a gradient, which only some explorers ask for
         self._gradients: dict[str, Callable[[], int]] = {}
@@ -527,19 +528,22 @@ class Target:
             return binding.compile_entry(user, header, lines, [*body, "    return 0"], needed, GRADIENT)
 
         def plain(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-            store_gradient(space, variables, flat, _call(function, take(x)), space.prepared(x), out, what)
-            if fitted is not None:
-                fitted.pull_back(x, out)
+            store(_call(function, take(x)), x, out)
             if reference:
                 for a, b in sticks:
                     add_stick_jacobian_slope(x[a:b], out[a:b])
+
+        def store(values: Any, x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+            store_gradient(space, variables, flat, values, space.prepared(x), out, what)
+            if fitted is not None:
+                fitted.pull_back(x, out)
 
         def read(values: Any, points: NDArray[np.float64]) -> NDArray[np.float64]:
             out = np.zeros_like(points)
             alone = flat or len(variables) == 1
             for k, x in enumerate(points):
                 own = values[k] if alone else tuple(part[k] for part in values)
-                store_gradient(space, variables, flat, own, x, out[k], what)
+                store(own, x, out[k])
             return out
 
         if self._vectorized and not reference:

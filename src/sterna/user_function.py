@@ -132,7 +132,7 @@ def _captured_values(function: Any) -> dict[str, Any]:
     for module_name, module in list(values.items()):
         if inspect.ismodule(module):
             for name in names:
-                value = getattr(module, name, None)
+                value = vars(module).get(name)
                 if isinstance(value, (int, float, complex, str, bytes, bool, tuple, np.ndarray)):
                     values[f"{module_name}.{name}"] = value
     return values

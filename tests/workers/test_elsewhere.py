@@ -1,8 +1,10 @@
 """Evaluations in processes, executors and pools: the same bits, one delivery a worker, errors and deaths reported."""
 
 import os
+import pickle
 import subprocess
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -98,8 +100,8 @@ def test_the_function_is_delivered_once_to_every_worker(monkeypatch):
     deliveries = [blob for blob in sent if blob is not None]
     assert len(sent) > 300
     assert result.evaluations <= len(sent)
-    # threads share the functions that have arrived; a few may ask before the first delivery
-    assert 1 <= len(deliveries) <= OPTIONS["n_chains"]
+    # threads share the functions that have arrived; all chains ask before the first delivery
+    assert len(deliveries) == 1
     assert len(deliveries[0]) > 8000
 
 
@@ -178,6 +180,64 @@ def test_an_executor_that_breaks_is_named():
         run(DiesAlways(), workers=workers)
 
 
+def test_an_executor_that_was_shut_down_is_named():
+    workers = ThreadPoolExecutor(1)
+    workers.shutdown()
+    with pytest.raises(sterna.EvaluationError, match=r"ThreadPoolExecutor.* takes no more work: cannot schedule"):
+        run(workers=workers)
+
+
+def test_processes_that_cannot_start_are_an_error_at_once(monkeypatch):
+    monkeypatch.setattr(processes.sys, "executable", "/nowhere/python")
+    with pytest.raises(OSError, match="nowhere"):
+        run(workers=2)
+
+
+def test_what_breaks_in_a_serving_thread_reaches_the_caller(monkeypatch):
+    """Else whoever asked would wait for ever."""
+    with processes.Processes(1) as workers:
+        monkeypatch.setattr(processes.Process, "call", lambda self, message: b"no pickle")
+        with pytest.raises(pickle.UnpicklingError):
+            workers.submit(remote.evaluate, "key", None, ()).result(timeout=20)
+
+
+def test_an_error_does_not_wait_for_the_other_chains():
+    """One chain fails; others make no more than the evaluations under way, of the hundreds that a scan has."""
+
+    class Counts:
+        calls = 0
+
+        def __call__(self, mu, k, y):
+            Counts.calls += 1
+            if Counts.calls == 40:
+                raise ValueError("enough")
+            time.sleep(0.02)
+            return -mu * mu
+
+    with ThreadPoolExecutor(2) as workers, pytest.raises(sterna.EvaluationError, match="enough"):
+        sterna.sample(Counts(), REFERENCE, {"y": np.zeros(2)}, workers=workers, **OPTIONS | {"n_chains": 12})
+    assert Counts.calls < 40 + 2 * 12
+
+
+@pytest.mark.parametrize("n_copies", [2, "auto"])
+def test_without_workers_one_thread_calls_the_function(n_copies):
+    """A simulator that keeps a buffer must not be entered twice."""
+
+    class Alone:
+        inside = 0
+        most = 0
+
+        def __call__(self, mu, k, y):
+            Alone.inside += 1
+            Alone.most = max(Alone.most, Alone.inside)
+            time.sleep(1e-5)
+            Alone.inside -= 1
+            return -mu * mu
+
+    run(Alone(), n_copies=n_copies)
+    assert Alone.most == 1
+
+
 def test_what_a_worker_prints_does_not_spoil_its_answers(capfd):
     class Prints:
         def __call__(self, mu, k, y):
@@ -194,7 +254,7 @@ def test_a_compiled_target_says_that_it_needs_no_executor():
 
     with ThreadPoolExecutor(1) as workers:
         result = sterna.sample(compiled, {"mu": sterna.Normal()}, workers=workers, **OPTIONS)
-    assert any("is not used: the target is compiled" in note for note in result.notes)
+    assert any("is not used: the target is compiled, and this process evaluates it" in note for note in result.notes)
 
 
 def test_a_script_needs_no_guard(tmp_path):

@@ -70,3 +70,43 @@ def test_a_prior_transform_is_applied_to_every_row(vectorized):
         sterna.sample(rows, reference, vectorized=vectorized, **OPTIONS),
     ]
     assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
+
+
+def test_a_batch_of_gradients_is_pulled_back():
+    """To the fitted law's own coordinates, and through the simplex."""
+    reference = sterna.FittedReference(
+        {"a": sterna.Real(), "w": sterna.Simplex(3)}, start={"a": 2.0, "w": [0.2, 0.3, 0.5]}
+    )
+
+    def alone(a, w):
+        return -0.5 * a**2 + w[0] - 2.0 * w[1]
+
+    def slopes(a, w):
+        return -a, np.array([1.0, -2.0, 0.0])
+
+    def many(a, w):
+        return -0.5 * a**2 + w[:, 0] - 2.0 * w[:, 1]
+
+    def many_slopes(a, w):
+        return -a, np.tile([1.0, -2.0, 0.0], (len(a), 1))
+
+    state = np.array([0.3, -0.4, 0.8])
+    found = sterna.Target(many, reference, gradient=many_slopes, vectorized=True).gradient(state)
+    assert found == pytest.approx(sterna.Target(alone, reference, gradient=slopes).gradient(state), rel=1e-12)
+
+
+def test_thinning_does_not_thin_what_is_fitted():
+    runs = [sterna.sample(log_density, REFERENCE, thin=thin, **OPTIONS) for thin in (1, 20)]
+    assert np.array_equal(runs[0].schedule, runs[1].schedule)
+    assert np.array_equal(runs[0].posterior["a"][:, 19::20], runs[1].posterior["a"])
+
+
+def test_a_target_keeps_its_data():
+    y = np.array([1.0, 2.0])
+
+    def posterior(a, y):
+        return -0.5 * np.sum((y - a) ** 2)
+
+    target = sterna.Target(posterior, sterna.FittedReference({"a": sterna.Real()}), {"y": y})
+    y[:] = 50.0
+    assert abs(float(sterna.sample(target, **OPTIONS).posterior["a"].mean()) - 1.5) < 2.0

@@ -45,11 +45,11 @@ _thread = _Thread()
 @contextmanager
 def instead(functions: Mapping[int, Callable[..., Any]]) -> Iterator[None]:
     """In this thread, let others take the place of registered functions: those that evaluate elsewhere."""
-    _thread.instead = functions
+    before, _thread.instead = _thread.instead, functions
     try:
         yield
     finally:
-        _thread.instead = {}
+        _thread.instead = before
 
 
 def call_python(handle: int, *arguments: Any) -> Any:

@@ -146,6 +146,15 @@ def find_start(
 
 
 @compiled
+def refresh_some(block: Integers, copy: Copy, first: int, last: int, stream: Stream, rng: Any) -> None:
+    """Evaluate replicas `first` to `last - 1` anew, as the target has changed."""
+    program = view(block)
+    for replica in range(first, last):
+        copy.at_work[0] = replica
+        refresh(program, row(copy.states, replica), row(copy.logs, replica))
+
+
+@compiled
 def draw_states(
     block: Integers, seed: int, states: NDArray[np.float64], at_work: Integers, stream: Stream, rng: Any
 ) -> None:

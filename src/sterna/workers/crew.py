@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -28,6 +28,9 @@ Functions = dict[int, Callable[..., Any]]
 class Elsewhere(Protocol):
     """A place where evaluations happen for replicas that wait for them, each in a thread of its own."""
 
+    closed: bool
+    """Whether to evaluate no more, as the run ends."""
+
     def functions(self) -> Functions:
         """Return what a replica's thread calls instead of the target's own functions."""
 
@@ -47,9 +50,12 @@ class Crew:
         size = copy.chain_of.size
         step = 1 if self.elsewhere is not None else -(-size // (PARTS * self.n_threads))
         futures = [self.pool.submit(self._part, copy, function, k, min(k + step, size)) for k in range(0, size, step)]
-        wait(futures)
-        for future in futures:
-            future.result()
+        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        failed = [future for future in futures if future in done and future.exception() is not None]
+        if failed:
+            self._end()
+            wait(futures)
+            failed[0].result()
 
     def _part(self, copy: Copy, function: Callable[..., None], first: int, last: int) -> None:
         if not hasattr(self.own, "generator"):
@@ -62,9 +68,23 @@ class Crew:
             with callback.instead(self.elsewhere.functions()):
                 function(mine, first, last, *self.own.generator)
 
+    def _end(self) -> None:
+        """Let replicas under way fail at their next evaluation."""
+        if self.elsewhere is not None:
+            self.elsewhere.closed = True
+
     def close(self) -> None:
         """Let the threads end."""
+        self._end()
         self.pool.shutdown()
+
+
+def _point(target: Target, state: NDArray[np.float64]) -> str:
+    """Name a point by its variables, or by its coordinates if these cannot be computed."""
+    try:
+        return target.describe_point(state)
+    except Exception:
+        return f"the state {state}"
 
 
 @contextmanager
@@ -73,7 +93,7 @@ def naming_the_point(target: Target, states: NDArray[np.float64], at_work: NDArr
     try:
         yield
     except Exception as error:
-        where = f" at {target.describe_point(states[at_work[0]])}"
+        where = f" at {_point(target, states[at_work[0]])}"
         if isinstance(error, ImpossibleDraw):
             raise EvaluationError(
                 f"The reference drew an impossible state,{where}: draws must lie inside the declared space and have a "

@@ -3,6 +3,7 @@
 import os
 import pickle
 import queue
+import signal
 import struct
 import subprocess
 import sys
@@ -43,6 +44,8 @@ def read(pipe: IO[bytes]) -> bytes | None:
 
 def serve() -> None:
     """Answer calls until the pipe closes; runs in a worker."""
+    # an interrupt is the run's, which then closes the pipes
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     # what the user's function prints must not end up among the answers
     os.dup2(2, 1)
@@ -104,7 +107,8 @@ class Processes(Executor):
         self.deaths: list[str] = []
         self.broken = False
         self.calls: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
-        self.threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(n)]
+        started = [Process() for _ in range(n)]
+        self.threads = [threading.Thread(target=self._serve, args=(process,), daemon=True) for process in started]
         for thread in self.threads:
             thread.start()
 
@@ -125,11 +129,14 @@ class Processes(Executor):
         for thread in self.threads if wait else []:
             thread.join()
 
-    def _serve(self) -> None:
-        process = Process()
+    def _serve(self, process: Process) -> None:
         while (call := self.calls.get()) is not None:
             future, message = call
-            process = self._answer(process, future, message)
+            try:
+                process = self._answer(process, future, message)
+            except BaseException as error:  # whatever it is, somebody waits for the answer
+                self.broken = True
+                future.set_exception(error)
         process.close()
 
     def _answer(self, process: Process, future: "Future[Any]", message: bytes) -> Process:

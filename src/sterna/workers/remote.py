@@ -1,5 +1,6 @@
 """Evaluations by somebody else's executor or pool: the function is sent to every worker once, then points alone."""
 
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Executor
@@ -22,17 +23,21 @@ DONE, MISSING, RAISED = range(3)
 _functions: dict[str, Callable[..., Any]] = {}
 MOST_FUNCTIONS = 8
 
+# So often a worker is asked without the function, before it is sent along.
+TRIES = 8
 
-def evaluate(key: str, function: bytes | None, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    """Call a function in a worker that has it by its key, or to which it is sent now."""
+
+def evaluate(key: str, function: bytes | None, arguments: tuple[Any, ...] | None) -> tuple[int, Any]:
+    """Call a function in a worker that has it by its key, or to which it is sent now; None calls nothing."""
     try:
-        if key not in _functions:
+        known = _functions.get(key)
+        if known is None:
             if function is None:
                 return MISSING, None
             while len(_functions) >= MOST_FUNCTIONS:
-                del _functions[next(iter(_functions))]
-            _functions[key] = cloudpickle.loads(function)
-        return DONE, _functions[key](*arguments)
+                _functions.pop(next(iter(_functions)), None)
+            known = _functions[key] = cloudpickle.loads(function)
+        return DONE, None if arguments is None else known(*arguments)
     except Exception as error:
         return RAISED, (f"{type(error).__name__}: {error}", traceback.format_exc())
 
@@ -47,6 +52,7 @@ class Sent:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.original = function
+        self.lock = threading.Lock()
         self.renew()
 
     def renew(self) -> None:
@@ -79,6 +85,7 @@ class Submitted:
 
     def __init__(self, executor: Executor, sent: Mapping[int, Sent]) -> None:
         self.executor, self.sent = executor, sent
+        self.closed = False
 
     def functions(self) -> dict[int, Callable[..., Any]]:
         """Return what a replica's thread calls instead of the target's own functions."""
@@ -88,18 +95,32 @@ class Submitted:
         # an array behind the point is where a gradient goes
         out = rest[0] if rest and isinstance(rest[0], np.ndarray) else None
         arguments = (x.copy(),) if out is not None else (x.copy(), *rest)
-        answer = self._submit(sent.job(arguments))
-        if answer[0] == MISSING:
-            answer = self._submit(sent.job(arguments, again=True))
-        value = value_of(answer)
+        value = value_of(self._answer(sent, arguments))
         if out is None:
             return value
         out[:] = value
         return None
 
+    def _answer(self, sent: Sent, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+        """Ask, and deliver the function where it is missing: one at a time, as all chains ask at once."""
+        for _ in range(TRIES):
+            answer = self._submit(sent.job(arguments))
+            if answer[0] != MISSING:
+                return answer
+            with sent.lock:
+                if self._submit((sent.key, None, None))[0] == MISSING:
+                    self._submit((sent.key, sent.function, None))
+        return self._submit(sent.job(arguments, again=True))
+
     def _submit(self, job: tuple[Any, ...]) -> tuple[int, Any]:
+        if self.closed:
+            raise EvaluationError("The run has ended.")
         try:
-            answer: tuple[int, Any] = self.executor.submit(evaluate, *job).result()
+            future = self.executor.submit(evaluate, *job)
+        except RuntimeError as error:
+            raise EvaluationError(f"workers={self.executor!r} takes no more work: {error}.") from error
+        try:
+            answer: tuple[int, Any] = future.result()
         except BrokenExecutor as error:
             raise EvaluationError(
                 f"workers={self.executor!r} broke down: {error} The run cannot go on with it; "
