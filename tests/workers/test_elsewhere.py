@@ -167,6 +167,7 @@ class DiesAlways:
         os._exit(9)
 
 
+@pytest.mark.laws
 def test_a_point_that_kills_every_worker_is_named():
     with pytest.raises(sterna.EvaluationError, match=r"3 worker processes in a row died.* at mu="):
         run(DiesAlways(), workers=2)
@@ -305,6 +306,7 @@ def test_mpi_gives_the_same_bits(tmp_path):
     assert done.stdout.split() == ["True"], done.stderr
 
 
+@pytest.mark.laws
 def test_dask_gives_the_same_bits():
     distributed = pytest.importorskip("distributed")
     with (
