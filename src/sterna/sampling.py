@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.bridges.blas import one_blas_thread
 from sterna.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.display import Display, make_display
 from sterna.engine.compilation import address_of
@@ -40,6 +39,7 @@ from sterna.result import Result
 from sterna.rounds import Round, Rounds, summarise_round
 from sterna.target import Target
 from sterna.tuning.schedule import check_schedule, uniform_schedule, update_schedule
+from sterna.workers.blas import one_blas_thread
 from sterna.workers.choice import Crews
 from sterna.workers.crew import Crew, naming_the_point
 from sterna.workers.gathering import Gathering
