@@ -25,6 +25,7 @@ from sterna.engine.program import (
     LOG_DENSITY,
     N_LOGS,
     REAL,
+    WHOLE_GRADIENT,
     NotANumber,
     Program,
     evaluate,
@@ -37,7 +38,7 @@ from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gra
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
 from sterna.space import Space, View, break_sticks
 from sterna.together import Together
-from sterna.user_function import CannotCompile, compile_user_function
+from sterna.user_function import Bridged, CannotCompile, compile_user_function
 
 if TYPE_CHECKING:
     from sterna.cost import Cost
@@ -147,6 +148,7 @@ class Target:
         functions = {"log_likelihood": self._density(log_likelihood, "log_likelihood", callback.LIKELIHOOD)}
         if local_change is not None:
             functions["likelihood_change"] = self._change(local_change, "local_change", callback.CHANGE)
+        self._compile_whole = gradient.compile_whole if isinstance(gradient, Bridged) else None
         if gradient is not None:
             self._gradients["likelihood_gradient"] = self._gradient(gradient, "gradient", callback.GRADIENT)
         if isinstance(reference, Reference):
@@ -172,6 +174,7 @@ class Target:
             draw_reference=functions.get("draw_reference", 0),
             likelihood_gradient=0,
             reference_gradient=0,
+            whole_gradient=0,
             data=self._block.ctypes.data,
             **tables,
         )
@@ -264,10 +267,28 @@ class Target:
         """Compile the gradient, once; explorers that follow it call this when they are bound."""
         if not self.has_gradient:
             raise TargetError(f"The gradient of {self.name} is not known: give gradient= to sterna.Target.")
-        if self.program.likelihood_gradient == 0:
-            addresses: dict[str, Any] = {name: build() for name, build in self._gradients.items()}
+        if self.program.likelihood_gradient == self.program.whole_gradient == 0:
+            addresses = self._whole_gradient() or {name: build() for name, build in self._gradients.items()}
             self.program = self.program._replace(**addresses)
             self.block[:] = self.program.block()
+
+    def _whole_gradient(self) -> dict[str, Any]:
+        """Compile one function for the gradients of both log-densities, where another library makes one."""
+        if self._compile_whole is None:
+            return {}
+        body = [
+            f"    x = carray(as_pointer(state, float64), {self.dimension})",
+            f"    out = carray(as_pointer(gradient, float64), {self.dimension})",
+            "    out[:] = function(frozen(x), beta)",
+            "    return 0",
+        ]
+        header = "def entry(state, beta, gradient, data):"
+        try:
+            entry = binding.compile_entry(self._compile_whole(), header, [], body, {}, WHOLE_GRADIENT)
+        except CannotCompile:
+            return {}
+        self._alive.append(entry)
+        return {"whole_gradient": address_of(entry, WHOLE_GRADIENT)}
 
     def gradient(self, state: NDArray[np.float64], beta: float = 1.0) -> NDArray[np.float64]:
         """Return the gradient of log-reference + beta * log-likelihood at a flat state, by stored coordinate."""

@@ -29,6 +29,8 @@ class Bridged:
     plain: Callable[[Any], Any]
     compile: Callable[[], Any]
     """Returns what Numba compiled, or raises `CannotCompile`, whose empty message makes no note."""
+    compile_whole: Callable[[], Any] | None = None
+    """Of a likelihood's gradient: compiles the gradient of log-reference + beta * log-likelihood, of state and beta."""
 
     def __call__(self, argument: Any, /) -> Any:
         """Call it as Python."""

@@ -94,7 +94,7 @@ def test_faults_are_seen(fault, monkeypatch):
 
 @pytest.mark.parametrize("name", ["change_point", pytest.param("gaussian_process", marks=pytest.mark.laws)])
 def test_compiled_equals_plain(name):
-    """Compiled densities are those of PyTensor's Python form; gradients are those of differences."""
+    """Compiled densities are those of PyTensor's Python form; gradients are those of differences, whole or in two."""
     model = CASES[name].model()
     target = sterna.from_pymc(model)
     assert target.notes == []
@@ -103,13 +103,22 @@ def test_compiled_equals_plain(name):
     for state in states:
         np.testing.assert_allclose(target.log_densities(state), plain(state), rtol=1e-9)
     x, real = states[0], target.program.sort == 0
-    slope = target.gradient(x)
+    slope = target.gradient(x, 0.3)
+    assert target.program.whole_gradient != 0
     for i in np.flatnonzero(real):
         step = np.zeros(len(x))
         step[i] = 1e-5
-        ends = [sum(target.log_densities(x + side * step)) for side in (1, -1)]
+        ends = [reference + 0.3 * likelihood for reference, likelihood in both_sides(target, x, step)]
         assert slope[i] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-6)
     assert (slope[~real] == 0).all()
+    in_two = sterna.from_pymc(model)
+    in_two._compile_whole = None
+    np.testing.assert_allclose(in_two.gradient(x, 0.3), slope, rtol=1e-9)
+    assert in_two.program.whole_gradient == 0
+
+
+def both_sides(target, x, step):
+    return [target.log_densities(x + side * step) for side in (1, -1)]
 
 
 def test_a_run_with_a_discrete_switch():

@@ -10,7 +10,7 @@ from sterna.bridges.pymc_checks import check_model, check_not_random, check_tran
 from sterna.bridges.pymc_prior import PriorDraw
 from sterna.bridges.pymc_space import kinds_of
 from sterna.bridges.pymc_view import PymcView
-from sterna.bridges.pytensor_numba import bridged_density, bridged_gradient
+from sterna.bridges.pytensor_numba import bridged_density, bridged_gradient, with_whole_gradient
 from sterna.engine.program import REAL
 from sterna.reference import Reference
 from sterna.target import Target
@@ -53,11 +53,12 @@ def from_pymc(model: Any, *, name: str | None = None) -> Target:
     unbounded = any(kind.sort != REAL and math.isinf(kind.upper) for kind in kinds.values())
     if unbounded and indexed_by_state([prior, likelihood], graphs.state):
         graphs.reason = "several indices depend on an integer without an upper bound, which compiled code cannot check"
-    slopes = graphs.gradients(prior, likelihood)
+    slopes = graphs.gradients(prior, likelihood, prior + graphs.beta * likelihood)
     densities = [bridged_density(partial(graphs.compile, [one])) for one in (prior, likelihood)]
     gradients: list[Bridged | None] = [None, None]
     if slopes is not None:
-        gradients = [bridged_gradient(partial(graphs.compile, [one])) for one in slopes]
+        of_prior, of_likelihood = (bridged_gradient(partial(graphs.compile, [one])) for one in slopes[:2])
+        gradients = [of_prior, with_whole_gradient(of_likelihood, partial(graphs.compile, slopes[2:]))]
     reference = Reference(Bridged(draw, draw.compiled), densities[0], kinds, gradient=gradients[0])
     return Target(
         densities[1],
@@ -94,11 +95,13 @@ class Graphs:
         self.reason = ""
         sizes = [int(np.prod(shape)) for shape in shapes]
         self.state = pt.vector("state", shape=(sum(sizes),), dtype="float64")
+        self.beta = pt.scalar("beta", dtype="float64")
         self.values: dict[Any, Any] = {}
         begin = 0
         for rv, shape, size in zip(model.free_RVs, shapes, sizes, strict=True):
             value = model.rvs_to_values[rv]
-            part = self.state[begin : begin + size].reshape(shape)
+            # a number, not a vector of one, along which every operation would have to broadcast
+            part = self.state[begin : begin + size].reshape(shape) if shape else self.state[begin]
             self.values[value] = part.astype(value.dtype)
             begin += size
 
@@ -128,6 +131,12 @@ class Graphs:
         except (NotImplementedError, AttributeError, TypeError, ValueError):
             return None
 
+    def inputs_of(self, graphs: list[Any]) -> list[Any]:
+        """Return the state, and beta where a graph depends on it."""
+        from pytensor.graph.traversal import explicit_graph_inputs
+
+        return [self.state, *(one for one in explicit_graph_inputs(graphs) if one is self.beta)]
+
     def compile(self, graphs: list[Any], mode: Any) -> Any:
         """Compile graphs of the state; parameters out of bounds mean density zero, as in PyMC."""
         from pymc.pytensorf import compile as compile_graph
@@ -135,6 +144,6 @@ class Graphs:
         if mode == "NUMBA" and self.reason:
             raise CannotCompile(self.reason)
         with self.model:
-            function = compile_graph([self.state], graphs, mode=mode, on_unused_input="ignore")
+            function = compile_graph(self.inputs_of(graphs), graphs, mode=mode, on_unused_input="ignore")
         function.trust_input = True
         return function

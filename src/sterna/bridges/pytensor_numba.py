@@ -8,8 +8,9 @@ import inspect
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -69,6 +70,15 @@ def bridged_gradient(compile_graph: Callable[[Any], Any]) -> Bridged:
     return Bridged(value, lambda: _compiled(compile_graph, ["return values"], "np.full(state.size, np.nan)"))
 
 
+def with_whole_gradient(gradient: Bridged, compile_graph: Callable[[Any], Any]) -> Bridged:
+    """Add the graph of the annealed log-density's gradient, of state and beta, to a likelihood's gradient.
+
+    It finds once what the prior and the likelihood share, and calls once.
+    """
+    lines, failed = ["return values"], "np.full(state.size, np.nan)"
+    return replace(gradient, compile_whole=lambda: _compiled(compile_graph, lines, failed, ["beta"]))
+
+
 def machine_mode() -> Any:
     """Return PyTensor's mode of C, or of Python where there is no compiler, in which every model runs."""
     from pytensor import config
@@ -100,8 +110,10 @@ def _in_turn(compile_graph: Callable[[Any], Any]) -> Callable[[NDArray[np.float6
     return call
 
 
-def _compiled(compile_graph: Callable[[Any], Any], last_lines: list[str], failed: str) -> Any:
-    """Compile a graph by PyTensor's Numba mode, as a compiled function of a read-only flat state.
+def _compiled(
+    compile_graph: Callable[[Any], Any], last_lines: list[str], failed: str, numbers: Sequence[str] = ()
+) -> Any:
+    """Compile a graph by PyTensor's Numba mode, as a compiled function of a read-only flat state, and of numbers.
 
     What a factorisation raises (`failed` is returned then) Numba cannot tell from other exceptions; those of a graph
     without linear algebra pass through.
@@ -109,16 +121,17 @@ def _compiled(compile_graph: Callable[[Any], Any], last_lines: list[str], failed
     with no_object_mode():
         made = compile_graph("NUMBA")
         values = [container.storage[0] for container in made.input_storage]
-        values[0] = np.zeros(made.maker.fgraph.inputs[0].type.shape)
-        # the state's example, and copies of data
+        n_given = 1 + len(numbers)
+        values[:n_given] = [np.zeros(one.type.shape) for one in made.maker.fgraph.inputs[:n_given]]
+        # examples of what is given, and copies of data
         inputs = [np.array(value, order="C") for value in values]
         kinds = [numba.typeof(value) for value in inputs]
         address, signature, first, kept_alive = numba_address(made, kinds)
     scope: dict[str, Any] = {"np": np, "carray": numba.carray, "as_pointer": as_pointer, "thawed": _thawed}
     # addresses are in use for as long as the function is
     scope |= {"address": address, "call": caller(signature), "kept_alive": (kept_alive, inputs)}
-    lines, names = [], ["thawed(state)"]
-    for place, (value, kind) in enumerate(zip(inputs[1:], kinds[1:], strict=True)):
+    lines, names = [], ["thawed(state)", *(f"np.asarray({name})" for name in numbers)]
+    for place, (value, kind) in enumerate(zip(inputs[n_given:], kinds[n_given:], strict=True)):
         scope |= {f"place_{place}": value.ctypes.data, f"type_{place}": kind.dtype}
         shape = value.shape or (1,)
         end = "" if value.shape else ".reshape(())"
@@ -132,7 +145,7 @@ def _compiled(compile_graph: Callable[[Any], Any], last_lines: list[str], failed
     if any("linalg" in type(getattr(node.op, "core_op", node.op)).__module__ for node in nodes):
         body = ["try:", *[f"    {one}" for one in body], "except Exception:", f"    return {failed}"]
     lines += [f"    {one}" for one in body]
-    exec("\n".join(["def function(state):", *lines]), scope)
+    exec("\n".join([f"def function({', '.join(['state', *numbers])}):", *lines]), scope)
     return numba.njit(nogil=True, error_model="numpy")(scope["function"])
 
 

@@ -38,7 +38,8 @@ class Program(NamedTuple):
     """All that explorers and the round may ask of a target; compiled functions see pointers for arrays.
 
     An address of zero means that there is no such function: without `log_reference` the coordinates of the
-    reference are independent and described by `kind`, `numbers` (four for each coordinate) and `table`.
+    reference are independent and described by `kind`, `numbers` (four for each coordinate) and `table`. Where there is
+    a `whole_gradient`, of both log-densities at once, it is called instead of the two others.
     """
 
     dimension: int
@@ -49,6 +50,7 @@ class Program(NamedTuple):
     draw_reference: int
     likelihood_gradient: int
     reference_gradient: int
+    whole_gradient: int
     data: int
     sort: Integers
     lower: Numbers
@@ -63,7 +65,7 @@ class Program(NamedTuple):
         return np.array(fields, dtype=np.int64)
 
 
-PROGRAM = types.NamedTuple([types.int64] * 9 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
+PROGRAM = types.NamedTuple([types.int64] * 10 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
 GENERATOR = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
 # f(state, data): states and data travel as addresses.
@@ -74,6 +76,8 @@ CHANGE = types.float64(types.int64, types.int64, types.float64, types.int64)
 DRAW = types.int64(types.int64, types.int64, GENERATOR)
 # f(state, gradient, data) writes the gradient
 GRADIENT = types.int64(types.int64, types.int64, types.int64)
+# f(state, beta, gradient, data) writes the gradient of log-reference + beta * log-likelihood
+WHOLE_GRADIENT = types.int64(types.int64, types.float64, types.int64, types.int64)
 # f(state, place in the block, beta, log-probabilities, their number, data, handle) writes the log-probabilities
 CONDITIONAL = types.int64(types.int64, types.int64, types.float64, types.int64, types.int64, types.int64, types.int64)
 # f(program, state, logs, beta, parameters, statistics, addresses of the explorer's data, stream)
@@ -83,6 +87,7 @@ call_log_density = caller(LOG_DENSITY)
 call_change = caller(CHANGE)
 call_draw = caller(DRAW)
 call_gradient = caller(GRADIENT)
+call_whole_gradient = caller(WHOLE_GRADIENT)
 
 
 class NotANumber(Exception):  # noqa: N818 (never reaches a user: `sterna.sampling` words the message)
@@ -106,12 +111,13 @@ def view(block: Integers) -> Program:
         block[6],
         block[7],
         block[8],
-        as_pointer(block[9], types.int64),
-        as_pointer(block[10], types.float64),
+        block[9],
+        as_pointer(block[10], types.int64),
         as_pointer(block[11], types.float64),
-        as_pointer(block[12], types.int64),
-        as_pointer(block[13], types.float64),
+        as_pointer(block[12], types.float64),
+        as_pointer(block[13], types.int64),
         as_pointer(block[14], types.float64),
+        as_pointer(block[15], types.float64),
     )
 
 
@@ -162,6 +168,7 @@ def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
         p.draw_reference,
         gradient,
         p.reference_gradient,
+        p.whole_gradient,
         p.data,
         p.sort,
         p.lower,
@@ -184,6 +191,7 @@ def without_local_change(p: Program) -> Any:
         p.draw_reference,
         p.likelihood_gradient,
         p.reference_gradient,
+        p.whole_gradient,
         p.data,
         p.sort,
         p.lower,
@@ -229,6 +237,9 @@ def annealed_gradient(
     Integer coordinates get 0. Where the likelihood's gradient is not finite, so is the sum: the caller rejects.
     """
     logs[GRADIENTS] += 1.0
+    if program.whole_gradient != 0:
+        call_whole_gradient(program.whole_gradient, (as_address(x), beta, as_address(gradient), program.data))
+        return
     write_gradient(program.likelihood_gradient, x, gradient, program.dimension, program.data)
     if program.log_reference != 0:
         call_gradient(program.reference_gradient, (as_address(x), as_address(scratch), program.data))
