@@ -1,7 +1,9 @@
 """The copy-number model: its likelihood against all hidden paths, its answers against draws from the reference."""
 
+import inspect
 import itertools
 import math
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from kernels import apply_bound, draws_of, logs_of
 from scipy import stats
 
 import sterna
+from sterna.models import copy_number_moves
 from sterna.models.copy_number import draw_reads, lay_out, simulate
 from sterna.models.hidden_chain import change, exponential
 
@@ -273,14 +276,21 @@ def by_importance(target, beta, n, rng):
     return draws[rng.choice(len(draws), size=n, replace=False, p=weights / weights.sum())]
 
 
-def p_of_exploration(beta, kernels_beta):
-    """Compare states after ten scans from the law with others; smallest p of nine, times nine."""
+@lru_cache
+def from_the_law(beta):
     target, rng = small(), np.random.default_rng(4)
-    states, others = (by_importance(target, beta, 4000, rng) for _ in range(2))
-    after, logs, _ = apply_bound(target, target.explorer.bind(target), states, kernels_beta)
+    return target, *(by_importance(target, beta, 4000, rng) for _ in range(2))
+
+
+def p_of_exploration(beta, kernels_beta, move=None, places=()):
+    """Compare states after ten scans, or ten moves of some places, with others; smallest p of nine, times nine."""
+    target, states, others = from_the_law(beta)
+    bound = target.explorer.bind(target) if move is None else sterna.Move(move).bind(target, np.array(places))
+    after, logs, _ = apply_bound(target, bound, states, kernels_beta)
     assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
-    assert ((after != states).mean(axis=0) > 0.3).all()
-    return 9 * min(stats.ks_2samp(after[:, k], others[:, k]).pvalue for k in range(9))
+    moved = (after != states).mean(axis=0) > 0.3
+    assert moved.sum() >= (9 if move is None else 2)
+    return 9 * min(stats.ks_2samp(after[:, k], others[:, k], method="asymp").pvalue for k in range(9))
 
 
 def test_exploration_leaves_the_law_unchanged():
@@ -288,6 +298,41 @@ def test_exploration_leaves_the_law_unchanged():
     assert p_of_exploration(0.5, 0.5) > LEVEL
     # planted fault: another beta
     assert p_of_exploration(0.5, 1.0) < LEVEL
+
+
+def with_fault(function, old, new):
+    source = inspect.getsource(function)
+    assert old in source
+    scope = dict(vars(copy_number_moves))
+    exec(source.replace(old, new), scope)
+    return scope[function.__name__]
+
+
+@pytest.mark.parametrize(
+    ("move", "places", "fault"),
+    [
+        (copy_number_moves.scale_deviations, range(6), (" + count * z", "")),
+        (copy_number_moves.move_p_with_states, (6, 7, 8), (" + log_volume(new[0], new[1:].sum(), count)", "")),
+    ],
+)
+def test_joint_moves_leave_the_law_unchanged(move, places, fault):
+    """False-alarm rate: 1e-6; a move that forgets its volume is found."""
+    assert p_of_exploration(0.5, 0.5, move, places) > LEVEL
+    assert p_of_exploration(0.5, 0.5, with_fault(move, *fault), places) < LEVEL
+
+
+def test_numbers_of_states_keep_their_ranks():
+    """Ranks drawn for states lead back to them, and to the law's quantiles for another p."""
+    rng = np.random.default_rng(1)
+    shares = 0.8 ** np.arange(20)
+    from_it_on = np.cumsum(shares[::-1]) / shares.sum()
+    for p in (1e-6, 0.03, 0.5, 0.999):
+        states = rng.integers(1, 21, 50).astype(float)
+        ranks, found = copy_number_moves.draw_ranks(p, states, rng), np.empty(50)
+        copy_number_moves.place_at_ranks(p, ranks, found)
+        assert (found == states).all()
+        copy_number_moves.place_at_ranks(0.2, ranks, found)
+        assert (found == 20 - np.searchsorted(from_it_on, ranks)).all()
 
 
 def test_runs_find_the_evidence():

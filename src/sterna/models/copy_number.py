@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.errors import OptionError
-from sterna.explorers.composition import Blocks
+from sterna.explorers.composition import Blocks, Cycle
+from sterna.explorers.fitted import Fitted
+from sterna.explorers.move import Move
 from sterna.explorers.slice import Slice
+from sterna.models.copy_number_moves import log_of_states, move_p_with_states, scale_deviations
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.hidden_chain import BLOCK, MOST_STATES, NO_READS, change, log_likelihood
 from sterna.reference import Reference
@@ -50,7 +53,8 @@ def copy_number(reads: Any = None, gc: Any = None, chromosomes: Any = None, sing
     (tau), `f`, `sd`, `sd_slope`, `p` and `n_states` (m). A profile and its double explain the reads about equally well,
     so there are two modes, between which almost all of `n_states` must change at once.
 
-    Explored by slices: `n_states` by local changes, which cost one chromosome; the others by whole evaluations.
+    Explored by slices: `n_states` by local changes, which cost one chromosome; the others by whole evaluations, and
+    by joint moves, without which hardly anything leaves the reference (`copy_number_moves.py`).
 
     Parameters
     ----------
@@ -86,7 +90,12 @@ def copy_number(reads: Any = None, gc: Any = None, chromosomes: Any = None, sing
         Reference(draw, log_reference, space, local_change=reference_change),
         data | {"slopes": 0 if single_deviation else 1, "bins": len(checked[0])},
         local_change=change,
-        explorer=Blocks({whole: Slice(local=False), ("p", "n_states"): Slice()}),
+        explorer=Blocks(
+            {
+                whole: Cycle(Slice(passes=0.5, local=False), Move(scale_deviations), Fitted(moves=10)),
+                ("p", "n_states"): Cycle(Slice(), Move(move_p_with_states)),
+            }
+        ),
         name="copy_number",
     )
     return say_simulated(target) if simulated else target
@@ -188,12 +197,6 @@ def draw(rng, starts, slopes):  # type: ignore[no-untyped-def]
     for k in range(6 + slopes, x.size):
         x[k] = min(1.0 + math.floor(math.log1p(-most * rng.random()) / stay), float(MOST_STATES))
     return x
-
-
-def log_of_states(p: float, total: float, count: int) -> float:
-    """Log-probability of numbers of states that sum to `total`, each geometric and at most 20."""
-    stay = math.log1p(-p)
-    return (total - count) * stay + count * (math.log(p) - math.log(-math.expm1(MOST_STATES * stay)))
 
 
 def log_reference(x, slopes):  # type: ignore[no-untyped-def]
