@@ -229,6 +229,7 @@ def test_two_runs_of_one_target_do_not_disturb_each_other():
         (lambda: FittedReference("mu"), "give a dict of variables"),
         (lambda: FittedReference(2, start=[1.0]), "points of 2 numbers"),
         (lambda: FittedReference(2, start={"y": 1.0}), "names y; the variables are x"),
+        (lambda: FittedReference(2, start={"x": [1.0, 2.0, 3.0]}), r"has x of shape \(3,\); its shape is \(2,\)"),
         (lambda: FittedReference({"s": sterna.Real(lower=0)}, start={"s": -1.0}), "outside of the bounds"),
         (lambda: FittedReference(2, scale=-1.0), "one positive number"),
         (lambda: FittedReference(2, scale=[1.0, 2.0, 3.0]), "each of the 2 coordinates"),

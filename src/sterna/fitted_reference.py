@@ -128,7 +128,7 @@ class FittedReference:
                     f"FittedReference(start=...) names {', '.join(sorted(unknown))}; "
                     f"the variables are {', '.join(space.names)}."
                 )
-            values = [np.broadcast_to(_value((given or {}).get(v.name), v), v.shape).ravel() for v in space.variables]
+            values = [_start_of((given or {}).get(v.name), v) for v in space.variables]
             given = np.concatenate(values)
         points = np.atleast_2d(np.asarray(given, dtype=np.float64))
         lower = np.concatenate([np.full(v.natural_size, v.lower) for v in space.variables])
@@ -141,6 +141,16 @@ class FittedReference:
         if not (np.isfinite(points) & (points >= lower) & (points <= upper)).all():
             raise TargetError("FittedReference(start=...) has points outside of the bounds of the variables.")
         return points
+
+
+def _start_of(given: Any, v: Any) -> Numbers:
+    value = _value(given, v)
+    try:
+        return np.broadcast_to(value, v.shape).ravel()
+    except ValueError:
+        raise TargetError(
+            f"FittedReference(start=...) has {v.name} of shape {np.shape(value)}; its shape is {v.shape}."
+        ) from None
 
 
 def _value(given: Any, v: Any) -> Any:

@@ -29,7 +29,7 @@ from sterna.engine.round import (
     run_scans,
 )
 from sterna.engine.streams import new_generator
-from sterna.errors import InitialStateError
+from sterna.errors import EvaluationError, InitialStateError
 from sterna.exploration import next_explorations
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
@@ -186,7 +186,8 @@ class _Run:
 
     def go(self, workers: Any) -> Result:
         """Run with the workers that the user gave, or those that suit."""
-        crews = Crews(self.target, workers, self.settings.workers, self.settings.n_copies)
+        compiled = self.target.compiled and not self.bound.python
+        crews = Crews(self.target, compiled, workers, self.settings.workers, self.settings.n_copies)
         self.crews, self.notes, self.renew = crews.crews, crews.notes, crews.renew
         try:
             result = self._go()
@@ -227,7 +228,7 @@ class _Run:
             evaluations=int(self.counts[0]),
             gradient_evaluations=int(self.counts[1]),
             diverged=self.bound.diverged(statistics),
-            notes=[*self.target.notes, *self.notes],
+            notes=[*self.target.notes, *self.bound.python, *self.notes],
             timing={
                 "compile": compiled - self.began,
                 "tuning": tuned - compiled,
@@ -437,9 +438,14 @@ class _Run:
             self._with_crew(number, partial(refresh_some, self.target.block))
             # rounding may put a state on the wrong side of an edge, and no chain but the reference's may hold it
             lost = good & (copy.logs[:, LOG_LIKELIHOOD] == -np.inf)
+            kept = np.flatnonzero(good & ~lost)
+            if lost.any() and len(kept) == 0:
+                raise EvaluationError(
+                    "The likelihood is zero at the states of all chains, at which it was positive before the reference "
+                    "was fitted anew: log_likelihood must be a function of its arguments alone."
+                )
             for j in np.flatnonzero(lost):
-                other = int(np.flatnonzero(good & ~lost)[0])
-                copy.states[j], copy.logs[j, :2] = copy.states[other], copy.logs[other, :2]
+                copy.states[j], copy.logs[j, :2] = copy.states[kept[0]], copy.logs[kept[0], :2]
 
     def _next_n_chains(self, last: Round) -> int:
         """Find the next round's number of chains, and note where slow exploration raises it."""

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,17 @@ TOGETHER: dict[int, tuple[Any, Any]] = {
     callback.GRADIENT: (callback.python_gradient, GRADIENT),
     callback.REFERENCE_GRADIENT: (callback.python_reference_gradient, GRADIENT),
 }
+
+
+class Entry(NamedTuple):
+    """A function of a user's, ready to be called by compiled code; whoever asked for it forgets its handle."""
+
+    address: int
+    """Of the compiled function, or of the callback to its Python form."""
+    handle: int
+    """Of the Python form; 0 if it is compiled."""
+    notes: tuple[str, ...]
+    """Why it is not compiled, if there is something to say."""
 
 
 class Target:
@@ -333,27 +344,26 @@ class Target:
         signature: Any,
     ) -> int:
         """Address of a compiled function, or of the callback to its Python form, whose handle is put in its place."""
-        address, handle = self._enter(build, what, fallback, plain, signature)
+        address, handle, notes = self._enter(build, what, fallback, plain, signature)
         if handle != 0:
             self._block[place] = handle
+            self._handles.append(handle)
+            self.notes.extend(note for note in notes if note not in self.notes)
         if handle != 0 and place in MOVABLE:
             self.movable[handle] = plain
         return address
 
-    def _enter(self, build: Callable[[], Any], what: str, fallback: Any, plain: Any, signature: Any) -> tuple[int, int]:
-        """Address of a compiled function and 0, or address of the callback and handle of the Python form."""
-        handle = 0
+    def _enter(self, build: Callable[[], Any], what: str, fallback: Any, plain: Any, signature: Any) -> "Entry":
+        """Make a function ready to be called by compiled code."""
+        handle, notes = 0, tuple[str, ...]()
         try:
             entry = build()
         except CannotCompile as reason:
-            note = f"{what} runs as Python, not compiled: {reason}."
-            if str(reason) and note not in self.notes:
-                self.notes.append(note)
+            notes = (f"{what} runs as Python, not compiled: {reason}.",) if str(reason) else ()
             handle = callback.register(plain)
-            self._handles.append(handle)
             entry = fallback
         self._alive.append(entry)
-        return address_of(entry, signature), handle
+        return Entry(address_of(entry, signature), handle, notes)
 
     def _density(self, function: Callable[..., Any], what: str, place: int) -> int:
         if isinstance(function, Together):
@@ -451,8 +461,8 @@ class Target:
         fallback = callback.python_change if place == callback.CHANGE else callback.python_reference_change
         return self._entry(build, what, fallback, place, plain, CHANGE)
 
-    def conditional(self, function: Callable[..., Any]) -> tuple[int, int, Callable[..., None]]:
-        """Address, handle and Python form of a user's conditional laws, `conditional(i, beta, ...)` of `sterna.Gibbs`.
+    def conditional(self, function: Callable[..., Any]) -> tuple["Entry", Callable[..., None]]:
+        """Make a user's conditional laws ready, `conditional(i, beta, ...)` of `sterna.Gibbs`; with its Python form.
 
         The Python form writes into its last argument: `plain(state, i, beta, log_probabilities)`.
         """
@@ -482,10 +492,10 @@ class Target:
                 )
             out[:] = values
 
-        return *self._enter(build, what, callback.python_conditional, plain, CONDITIONAL), plain
+        return self._enter(build, what, callback.python_conditional, plain, CONDITIONAL), plain
 
-    def move(self, function: Callable[..., Any], what: str, count: int) -> tuple[int, int]:
-        """Address and handle of a user's own move of `count` coordinates, `function(x, log_density, rng, ...)`."""
+    def move(self, function: Callable[..., Any], what: str, count: int) -> "Entry":
+        """Make a user's own move of `count` coordinates ready, `function(x, log_density, rng, ...)`."""
         taken = {*self.space.names, *self._data.given}
         second, third = list(inspect.signature(getattr(function, "py_func", function)).parameters)[1:3]
         if {second, third} & taken:

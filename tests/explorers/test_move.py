@@ -224,8 +224,11 @@ def test_compiled_and_python_moves_give_the_same_bits_for_any_number_of_threads(
         sterna.Mix(sterna.Slice(), AsPython(draws_of_all_kinds))
     )
     other = sterna.Target(lambda x: -0.5 * np.sum(x * x), {"x": sterna.Normal(shape=2)})
-    sterna.sample(other, explorer=AsPython(draws_of_all_kinds), n_rounds=2, progress=False)
-    assert any("The move draws_of_all_kinds runs as Python, not compiled" in note for note in other.notes)
+    result = sterna.sample(other, explorer=AsPython(draws_of_all_kinds), n_rounds=2, progress=False)
+    assert any("The move draws_of_all_kinds runs as Python, not compiled" in note for note in result.notes)
+    # said of the run, not of the target
+    assert other.compiled
+    assert sterna.sample(other, n_rounds=2, progress=False).notes == []
 
 
 @WAYS
@@ -270,8 +273,7 @@ def test_a_move_that_cannot_be_compiled_says_why():
         x[0] = rng.integers(4) + 0.5
 
     target = sterna.Target(lambda mu: -mu, {"mu": sterna.Exponential(1.0)})
-    sterna.sample(target, explorer=one_bound, n_rounds=2, progress=False)
-    (note,) = target.notes
+    (note,) = sterna.sample(target, explorer=one_bound, n_rounds=2, progress=False).notes
     assert note.startswith("The move one_bound runs as Python, not compiled: compiled code needs both bounds")
 
 

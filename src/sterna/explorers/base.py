@@ -108,6 +108,9 @@ class Bound:
     chosen: Callable[[Numbers], str | None] = choose_nothing
     """Return the name of the explorer that was chosen of several, from the parameters; None if there is no choice."""
 
+    python: tuple[str, ...] = ()
+    """A note on every function of the user's that the kernel calls and that runs as Python."""
+
     @property
     def n_row(self) -> int:
         """Length of a chain's row of statistics; never 0, as the kernel is passed its address."""

@@ -195,6 +195,7 @@ def compose(
         merge=made.merge,
         diverged=made.diverged,
         chosen=chosen,
+        python=tuple(dict.fromkeys(note for part in parts for note in part.python)),
     )
 
 

@@ -1,6 +1,7 @@
 """Gibbs sampling of finite coordinates: each is drawn from its exact conditional law, given all others."""
 
 import math
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from sterna.engine import callback
 from sterna.engine.compilation import as_address, as_pointer, caller, compiled, inlined
 from sterna.engine.densities import coordinate_log_density
 from sterna.engine.program import (
@@ -243,14 +245,18 @@ class Gibbs:
         row = np.array([updates_of(self.passes, len(block)), len(block)], dtype=np.float64)
         if self.conditional is None:
             return Bound(kernel=explore, data=(block,), start=lambda draw: row)
-        address, handle, plain = target.conditional(self.conditional)
+        entry, plain = target.conditional(self.conditional)
 
         def start(draw: Draw) -> Numbers:
             check_conditional(target, plain, block, draw)
             return row
 
-        function = np.array([address, handle], dtype=np.int64)
-        return Bound(kernel=explore_by_conditional, data=(block, function), start=start, n_scratch=most)
+        function = np.array([entry.address, entry.handle], dtype=np.int64)
+        bound = Bound(
+            kernel=explore_by_conditional, data=(block, function), start=start, n_scratch=most, python=entry.notes
+        )
+        weakref.finalize(bound, callback.forget, [entry.handle])
+        return bound
 
 
 def values_of(program: Program, i: int) -> Numbers:

@@ -213,7 +213,8 @@ class Move:
 
         x has all coordinates, in the order of the reference; in a dict, `{"mu": move}`, those of its variables alone,
         and all others stay as they are. `target.space.variables` says where each begins (`start`, `stop`). Integers are
-        whole numbers in x; a simplex is stored by fractions of a stick, a normal vector by standard normal numbers.
+        whole numbers in x; a simplex is stored by fractions of a stick, a normal vector by standard normal numbers, and
+        all of a `PriorTransform` or `FittedReference` by its uniform or standard normal numbers.
 
         `log_density(x)` is log-reference + beta * log-likelihood at any vector like x, and -inf outside of the support,
         where the likelihood is not evaluated. The states from which a move began, at which it is, and which it asked
@@ -264,14 +265,14 @@ class Move:
         """Compile the function for coordinates of a target, or make it ready to be called back."""
         block = all_coordinates(target, coordinates)
         what = f"The move {self.name}"
-        address, handle = target.move(self.function, what, len(block))
+        entry = target.move(self.function, what, len(block))
         complaint = callback.register(complaint_of(target, what, block))
         constants = np.array(
             [
                 len(block),
                 address_of(annealed_at, moves.EVALUATION),
-                address,
-                handle,
+                entry.address,
+                entry.handle,
                 address_of(moves.python_complaint, moves.COMPLAINING),
                 complaint,
                 *moves.drawing_functions(),
@@ -283,8 +284,9 @@ class Move:
             data=(block, constants, target.block),
             start=lambda draw: np.zeros(1),
             n_scratch=HEAD + (1 + MOST_REMEMBERED) * len(block),
+            python=entry.notes,
         )
-        weakref.finalize(bound, callback.forget, [complaint])
+        weakref.finalize(bound, callback.forget, [complaint, entry.handle])
         return bound
 
 

@@ -19,10 +19,11 @@ from sterna.workers.remote import Sent, Submitted, mapped
 class Crews:
     """The crew of every copy, or None where one thread explores all of its replicas; closed at the end of the run.
 
-    `workers` is what the user gave: a number, an executor, a pool with a `map`, or None.
+    `workers` is what the user gave: a number, an executor, a pool with a `map`, or None. `compiled` says whether
+    neither the target nor the explorer has to call Python.
     """
 
-    def __init__(self, target: Target, workers: Any, n_threads: int, n_copies: int) -> None:
+    def __init__(self, target: Target, compiled: bool, workers: Any, n_threads: int, n_copies: int) -> None:
         self.target, self.stack = target, ExitStack()
         self.processes: Processes | None = None
         self.sent: dict[int, Sent] = {}
@@ -37,7 +38,7 @@ class Crews:
             self.crews = [Gathering(target, batches) for _ in range(n_copies)]
         elif target.movable and given not in (None, 1):
             self.crews = self._elsewhere(workers, n_copies)
-        elif target.compiled and n_threads // n_copies > 1:
+        elif compiled and n_threads // n_copies > 1:
             self.crews = [self._crew(n_threads // n_copies) for _ in range(n_copies)]
 
     def _crew(self, n_threads: int = 1, elsewhere: Elsewhere | None = None) -> Crew:

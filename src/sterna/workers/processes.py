@@ -152,6 +152,9 @@ class Processes(Executor):
             return process
         self.broken = True
         future.set_exception(
-            EvaluationError(f"{MOST_DEATHS} worker processes in a row died while they evaluated the target.")
+            EvaluationError(
+                f"{MOST_DEATHS} worker processes in a row died ({self.deaths[-1]}), while they evaluated the target or "
+                "when they began. What they had to say is on standard error; workers=1 evaluates in this process."
+            )
         )
         return process
