@@ -154,7 +154,11 @@ class Model:
         return stored, self.trace(arrays, jax.random.key(0), choose)
 
     def log_densities(self, state: Any, arrays: list[Any]) -> tuple[Any, Any]:
-        """Return log-reference and log-likelihood at a state."""
+        """Return log-reference and log-likelihood at a state.
+
+        Where one is no number below infinity the density is zero: an unconstrained value so large that its exponential
+        overflows is common, and no mistake of the model's; NumPyro's own samplers step back from it too.
+        """
         numpy = import_jax().numpy
         stored, trace = self.at(state, arrays)
         reference, likelihood, possible = numpy.zeros(()), numpy.zeros(()), numpy.array(True)
@@ -171,7 +175,8 @@ class Model:
             else:
                 likelihood += numpy.sum(scale * log_prob)
         nowhere = -numpy.inf
-        possible &= reference != nowhere
+        possible &= (reference > nowhere) & (reference < numpy.inf)
+        likelihood = numpy.where(likelihood < numpy.inf, likelihood, nowhere)
         return numpy.where(possible, reference, nowhere), numpy.where(possible, likelihood, nowhere)
 
     def log_densities_and_gradients(self, state: Any, arrays: list[Any]) -> tuple[Any, Any, Any, Any]:
