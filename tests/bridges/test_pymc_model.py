@@ -232,7 +232,7 @@ def summing_to_one():
     pm.Normal("y", c, 1.0, observed=Y)
 
 
-@pytest.mark.filterwarnings("ignore:Data in y contains missing values")
+@pytest.mark.filterwarnings("ignore:Data in y contains missing values", "ignore:The sum_to_1 transform is deprecated")
 @pytest.mark.usefixtures("_nothing_compiled")
 @pytest.mark.parametrize(
     ("write", "words"),
