@@ -695,3 +695,15 @@ def test_functions_that_call_each_other_still_run():
     target = sterna.Target(ping, {"x": sterna.Normal()})
     assert target.log_densities(x=-2.0)[1] == -2.0
     assert target.compiled or "runs as Python" in target.notes[0]
+
+
+@pytest.mark.parametrize("way", [lambda function: function, AsPython])
+def test_data_cannot_be_written_to(way):
+    """A density that changes with every call has no law to sample."""
+
+    def log_likelihood(mu, y):
+        y -= 0.1
+        return -0.5 * np.sum((y - mu) ** 2)
+
+    with pytest.raises(sterna.EvaluationError, match="read-only"):
+        sterna.sample(way(log_likelihood), {"mu": sterna.Normal()}, {"y": np.ones(2)}, n_rounds=2, progress=False)

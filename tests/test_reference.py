@@ -486,6 +486,7 @@ def test_reference_needs_both_functions(name):
         ({"mu": sterna.Real()}, r"reference\['mu'\] is .*no distribution of sterna's"),
         ({"mu": 3.0}, r"reference\['mu'\] is 3.0"),
         ({"not a name": sterna.Normal()}, "'not a name' cannot name a variable"),
+        ({"draw": sterna.Normal()}, "'draw' cannot name a variable: results have a dimension"),
         (Reference(draw_effect, log_density_effect, {}), "The reference is empty"),
         (Reference(draw_effect, log_density_effect, {"mu": sterna.Normal()}), "'mu' is Normal.*give sterna.Real"),
         (Reference(draw_effect, log_density_effect, sterna.Real()), "space"),

@@ -111,7 +111,7 @@ def test_options_are_errors_of_sterna_and_of_value():
 
 
 def test_reference_must_be_given():
-    with pytest.raises(sterna.TargetError, match=r"needs a reference.*reference=\{\"mu\": sterna.Normal"):
+    with pytest.raises(sterna.TargetError, match=r"without a reference.*reference=\{\"mu\": sterna.Normal"):
         sample(reference=None)
 
 

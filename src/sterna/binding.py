@@ -142,7 +142,7 @@ class Data:
 def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArray[np.int64]]:
     """Lay data out in a block of addresses and shapes, behind the head that `callback` reads."""
     if data is not None and not isinstance(data, Mapping):
-        raise TargetError(f"data={_describe(data)}: give a dict of arrays and numbers by name.")
+        raise TargetError(f"data= is {_describe(data)}: give a dict of arrays and numbers by name.")
     given = dict(data or {})
     for variable in space.variables:
         if variable.name in given:
@@ -167,7 +167,9 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
             continue
         arrays[name] = array
         if isinstance(value, np.ndarray) and name in given:
-            given[name] = array
+            # a function that writes into its data would sample another target at every call
+            given[name] = array.view()
+            given[name].flags.writeable = False
         places[name] = len(block)
         block += [array.ctypes.data, *array.shape]
     return Data(given, arrays, reasons, places), np.array(block, dtype=np.int64)

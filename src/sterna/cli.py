@@ -157,6 +157,7 @@ def built_in_models() -> dict[str, Callable[..., "Target"]]:
 def find_target(text: str, values: dict[str, Any]) -> "Target":
     """Return the target that the command line names, built with the values of --set."""
     from sterna.errors import OptionError
+    from sterna.options import as_target, is_pymc
     from sterna.target import Target
 
     if ".py:" in text:
@@ -166,12 +167,16 @@ def find_target(text: str, values: dict[str, Any]) -> "Target":
             if values:
                 raise OptionError(f"{text} is a finished target: --set needs a function that returns one.")
             return found
+        if is_pymc(found):
+            return as_target(found, None, None)
+        if found is None:
+            raise OptionError(f"{path} has nothing named {name!r}.")
         if not callable(found):
-            raise OptionError(f"{path} has no target or function named {name!r}.")
+            raise OptionError(f"{text} is {type(found).__name__}; it must be a target, or a function that returns one.")
         built = _call(text, found, values)
-        if not isinstance(built, Target):
+        if not isinstance(built, Target) and not is_pymc(built):
             raise OptionError(f"{text} returned {type(built).__name__}; it must return a sterna.Target.")
-        return built
+        return as_target(built, None, None)
     known = built_in_models()
     if text not in known:
         raise OptionError(

@@ -70,7 +70,7 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None, vecto
                 "A sterna.Target has its reference and data already: leave out reference=, data= and vectorized=."
             )
         return target
-    if "pymc" in sys.modules and isinstance(target, sys.modules["pymc"].Model):
+    if is_pymc(target):
         from sterna.bridges.pymc_model import from_pymc
 
         if reference is not None or data is not None or vectorized:
@@ -80,16 +80,31 @@ def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None, vecto
         return from_pymc(target)
     if not callable(target):
         raise TargetError(
-            f"sample({target!r}): give a log-likelihood function with reference=..., a sterna.Target, "
+            f"sample() got {_named(target)}: give a log-likelihood function with reference=..., a sterna.Target, "
             "a PyMC model, or a built-in model such as sterna.models.ising()."
         )
     if reference is None:
         raise TargetError(
-            "A log-likelihood needs a reference to temper from, usually the prior: "
-            'reference={"mu": sterna.Normal(0, 10), ...}. Without a prior, see sterna.FittedReference. '
-            "For a NumPyro model, sterna.from_numpyro(model, ...)."
+            f"sample() got {_named(target)} without a reference. A log-likelihood needs one to temper from, usually "
+            'the prior: reference={"mu": sterna.Normal(0, 10), ...}. Without a prior, see sterna.FittedReference. '
+            "Of a function that builds a PyMC model or a target give what it returns; "
+            "of a NumPyro model sterna.from_numpyro(model, ...)."
         )
     return Target(target, reference, data, vectorized=vectorized)
+
+
+def is_pymc(target: Any) -> bool:
+    """Whether it is a PyMC model, without an import of PyMC."""
+    return "pymc" in sys.modules and isinstance(target, sys.modules["pymc"].Model)
+
+
+def _named(target: Any) -> str:
+    """Name what was given, in a few words however long it would print."""
+    name = getattr(target, "__name__", None)
+    if name is not None:
+        return f"{'the class' if isinstance(target, type) else 'the function'} {name}"
+    text = repr(target)
+    return f"{type(target).__name__} {text}" if len(text) < 60 and "\n" not in text else f"a {type(target).__name__}"
 
 
 def as_explorer(explorer: Any, target: Target) -> Explorer:
@@ -168,7 +183,7 @@ def make_settings(
 def _whole(name: str, value: Any, least: int, why: str, most: int | None = None) -> int:
     """Check that an option is a whole number in its range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise OptionError(f"{name}={value!r} is not a whole number: {why}.")
+        raise OptionError(f"{name}={value!r} is not a whole number: give one ({why}).")
     if value < least or (most is not None and value > most):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
         raise OptionError(f"{name}={value} must be {bounds}: {why}.")

@@ -246,9 +246,11 @@ class _Run:
             found += [(copy.states[j].copy(), copy.logs[j, :2].copy()) for j in np.flatnonzero(good)]
         if not found:
             tries = TRIES * self.settings.n_chains * self.settings.n_copies
+            # what another library's model returns is not refused for being NaN
+            how = "-inf" if self.target.view is None else "-inf or NaN"
             raise InitialStateError(
-                f"The likelihood is zero (log_likelihood = -inf) at all of {tries} draws from the reference, "
-                "so there is no place to start. Check the likelihood at a point where it must be positive, "
+                f"The likelihood is zero (log_likelihood = {how}) at all of {tries} draws from the "
+                "reference, so there is no place to start. Check the likelihood at a point where it must be positive, "
                 "or narrow the reference."
             )
         for copy in self.copies:

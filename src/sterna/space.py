@@ -179,6 +179,16 @@ class View(Protocol):
         """What ArviZ holds beside the posterior, by group and name."""
 
 
+# Dimensions of every result.
+RESERVED = ("copy", "draw", "chain")
+
+
+def check_not_reserved(name: str | None, what: str) -> None:
+    """Refuse a name that results need for themselves."""
+    if name in RESERVED:
+        raise TargetError(f"{name!r} cannot name {what}: results have a dimension of that name. Take another.")
+
+
 def dims_of(name: str, count: int, view: View | None) -> list[str]:
     """Name a variable's dimensions, in ArviZ's way where nobody has named them."""
     named = list(view.dims.get(name, ())) if view is not None else []
@@ -201,6 +211,7 @@ def space_of(parts: Mapping[str, Distribution | Kind], state_map: StateMap | Non
     for name, part in parts.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise TargetError(f"{name!r} cannot name a variable: use a Python identifier.")
+        check_not_reserved(name, "a variable")
         if isinstance(part, Distribution):
             sort, affine = INTEGER if part.whole else part.coordinates.sort, part.affine
             size = len(part.coordinates.lower)

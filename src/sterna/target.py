@@ -36,7 +36,7 @@ from sterna.explorers.base import Explorer
 from sterna.fitted_reference import NOTE, FittedMap
 from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gradient
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
-from sterna.space import Space, View, break_sticks
+from sterna.space import Space, View, break_sticks, check_not_reserved
 from sterna.together import Together
 from sterna.user_function import Bridged, CannotCompile, compile_user_function
 
@@ -131,6 +131,9 @@ class Target:
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
         self.view = view
+        for dims in view.dims.values() if view is not None else ():
+            for dim in dims:
+                check_not_reserved(dim, "a dimension")
         self.kernels = dict(kernels or {})
         self.space, distributions = space_and_distributions(reference, data)
         if self.space.map is not None:

@@ -106,3 +106,13 @@ def test_same_bits_as_python_where_laws_are_the_same():
     compiled = draw.compiled()
     for _ in range(3):
         np.testing.assert_allclose(compiled(one), draw(other), rtol=1e-12)
+
+
+def test_draws_in_a_loop_are_not_compiled():
+    """Compiled, they would fail at the first draw: PyTensor copies the generator of an inner graph."""
+    with pm.Model() as model:
+        pm.AR("x", [0.5], sigma=1.0, init_dist=pm.Normal.dist(0, 1), steps=3)
+    draw = PriorDraw(model)
+    with pytest.raises(CannotCompile):
+        draw.compiled()
+    assert draw(np.random.default_rng(1)).shape == (4,)

@@ -105,6 +105,14 @@ def test_what_diverges_is_not_chosen():
     assert TRIAL.chosen(TRIAL.tune(HEAD, rows, np.ones((PARTS, CHAINS)))) == "a"
 
 
+def test_while_on_trial_the_safest_reaches_all():
+    """Once one is chosen nobody counts calls, and its own share says what it does not reach."""
+    shares = np.array([np.zeros(CHAINS), np.full(CHAINS, 0.3), np.full(CHAINS, 0.1)])
+    rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2])
+    assert (TRIAL.unreached(shares, rows) == 0.0).all()
+    assert (TRIAL.unreached(shares, np.zeros_like(rows)) == 0.3).all()
+
+
 def test_a_short_round_decides_nothing_and_learns_centres_and_scales():
     rows = statistics(np.full((3, 2), 0.5), [1, 2, 3], calls=10)
     values = TRIAL._split(rows)[1]

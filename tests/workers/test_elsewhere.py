@@ -314,3 +314,14 @@ def test_dask_gives_the_same_bits():
         distributed.Client(cluster) as client,
     ):
         assert run(workers=client.get_executor(), n_rounds=2)[1] == run(n_rounds=2)[1]
+
+
+def test_a_function_that_cannot_be_sent(tmp_path):
+    with open(tmp_path / "log", "w") as file:
+
+        def log_likelihood(mu):
+            file.fileno()
+            return -(mu**2)
+
+        with pytest.raises(sterna.OptionError, match=r"cannot be sent to a worker .*open file"):
+            sterna.sample(log_likelihood, {"mu": sterna.Normal()}, workers=2, progress=False)

@@ -104,7 +104,7 @@ class PriorDraw:
         try:
             with no_object_mode():
                 made = self._function([flat], "NUMBA")
-                if not random_laws(made.maker.fgraph) <= CHECKED:
+                if not random_laws(made.maker.fgraph) <= CHECKED or has_loop(made.maker.fgraph):
                     raise CannotCompile
                 address, signature, first, kept_alive = numba_address(made, [GENERATOR] * len(self.inputs))
         except CannotCompile:
@@ -211,6 +211,11 @@ STANDARD: dict[str, Callable[..., Any]] = {
     "HalfCauchyRV": _half_cauchy,
     "DiscreteUniformRV": _discrete_uniform,
 }
+
+
+def has_loop(fgraph: Any) -> bool:
+    """Whether a graph draws in a loop (`pm.AR`), for which PyTensor copies generators that are not its own."""
+    return any(type(node.op).__name__ == "Scan" for one in graphs_of(fgraph) for node in one.toposort())
 
 
 def random_laws(fgraph: Any) -> set[str]:

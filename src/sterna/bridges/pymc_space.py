@@ -19,7 +19,11 @@ def kinds_of(model: Any, example: list[NDArray[Any]]) -> dict[str, Kind]:
         elif _name_of(rv) == "BernoulliRV" or value.dtype.kind == "b":
             kinds[name] = Binary(shape=value.shape)
         else:
-            kinds[name] = Integer(*_bounds(rv, model), shape=value.shape)
+            lower, upper = _bounds(rv, model)
+            # beyond what PyMC stores in its type, numbers would begin again at the other end
+            if (held := np.iinfo(value.dtype)).bits < 64:
+                lower, upper = max(lower, held.min), min(upper, held.max)
+            kinds[name] = Integer(lower, upper, shape=value.shape)
     return kinds
 
 

@@ -163,6 +163,12 @@ class Trial:
         part = int(parameters[0, CHOSEN])
         return None if part == ON_TRIAL else self.names[part]
 
+    def unreached(self, shares: Numbers, sums: Numbers) -> Numbers:
+        """Return the share of the part chosen; while all are on trial the safest of them reaches what others do not."""
+        records, _ = self._split(sums)
+        on_trial = records[:, :, CALLS].sum() > 0
+        return np.asarray(shares.min(axis=0) if on_trial else shares.max(axis=0))
+
     def _split(self, sums: Numbers) -> tuple[Numbers, Numbers]:
         """Divide statistics into the parts' records (chain, part, place) and the sums of quantities."""
         parts, own = len(self.names), MOVES + self.watched
@@ -212,4 +218,5 @@ class Best:
             tune_head=trial.tune,
             chosen=trial.chosen,
             data=(np.ascontiguousarray(block[places]),),
+            unreached=trial.unreached,
         )

@@ -32,6 +32,15 @@ call_part = caller(EXPLORE)
 TuneHead = Callable[[Numbers, Numbers, Numbers], Numbers]
 
 
+# Return the share of diverged trajectories that counts, by chain, from (shares by part and chain, the head's sums).
+Unreached = Callable[[Numbers, Numbers], Numbers]
+
+
+def of_the_worst(shares: Numbers, sums: Numbers) -> Numbers:
+    """Return the share of the part that diverged most."""
+    return np.asarray(shares.max(axis=0))
+
+
 def keep_head(head: Numbers, sums: Numbers, diverged: Numbers) -> Numbers:
     """Tune nothing."""
     return head
@@ -111,6 +120,7 @@ class Parts:
     tune_head: TuneHead
     lengths: list[int]
     """Lengths of the parts' parameters, known once they have started."""
+    unreached: Unreached
 
     def start(self, draw: Draw) -> Numbers:
         """Start every part."""
@@ -128,8 +138,8 @@ class Parts:
 
     def tune(self, parameters: Numbers, statistics: Numbers) -> Numbers:
         """Tune the head and every part, each by its own statistics."""
-        shares = np.array([self.diverged_part(k, statistics) for k in range(len(self.bound))])
-        head = self.tune_head(parameters[:, : len(self.head)], statistics[:, : self.n_sums], shares)
+        sums = statistics[:, : self.n_sums]
+        head = self.tune_head(parameters[:, : len(self.head)], sums, self._shares(statistics))
         parts = self.each(lambda k, own: self.bound[k].tune(own, self._statistics(k, statistics)), parameters)
         return np.ascontiguousarray(np.hstack([head, *parts]))
 
@@ -149,8 +159,11 @@ class Parts:
         return merged
 
     def diverged(self, statistics: Numbers) -> Numbers:
-        """Return the share of the part that diverged most."""
-        return np.max([self.diverged_part(k, statistics) for k in range(len(self.bound))], axis=0)
+        """Return the share that counts, of all parts'."""
+        return self.unreached(self._shares(statistics), statistics[:, : self.n_sums])
+
+    def _shares(self, statistics: Numbers) -> Numbers:
+        return np.array([self.diverged_part(k, statistics) for k in range(len(self.bound))])
 
     def diverged_part(self, part: int, statistics: Numbers) -> Numbers:
         """Return the share of one part's trajectories that diverged."""
@@ -169,9 +182,10 @@ def compose(
     tune_head: TuneHead = keep_head,
     chosen: Callable[[Numbers], str | None] = choose_nothing,
     data: tuple[Integers, ...] = (),
+    unreached: Unreached = of_the_worst,
 ) -> Bound:
     """Bind several parts as one, with parameters and statistics of its own before those of its parts."""
-    made = Parts(tuple(parts), np.array(head, dtype=np.float64), n_sums, tune_head, [])
+    made = Parts(tuple(parts), np.array(head, dtype=np.float64), n_sums, tune_head, [], unreached)
     addresses = [np.array([a.ctypes.data for a in part.data] or [0], dtype=np.int64) for part in parts]
     table = np.zeros(ENTRY * len(parts), dtype=np.int64)
 

@@ -253,8 +253,13 @@ def bind_walk(
         n_statistics=statistics_size(count, dense),
         n_scratch=scratch_size(count, target.dimension, points=2),
         tune=tune,
-        diverged=lambda statistics: statistics[:, DIVERGED] / np.maximum(statistics[:, TRIED], 1.0),
+        diverged=share_diverged,
     )
+
+
+def share_diverged(statistics: Numbers) -> Numbers:
+    """Return the share of every chain's trajectories that diverged; one alone says nothing, and does not count."""
+    return np.asarray(np.maximum(statistics[:, DIVERGED] - 1.0, 0.0) / np.maximum(statistics[:, TRIED], 1.0))
 
 
 def steps_of_scan(count: int) -> int:

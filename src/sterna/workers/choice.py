@@ -29,7 +29,8 @@ class Crews:
         self.sent: dict[int, Sent] = {}
         self.notes: list[str] = []
         given = workers if workers is None or isinstance(workers, (int, np.integer)) else "elsewhere"
-        if given == "elsewhere" and (target.together or not target.movable):
+        in_one_call = target.together and given not in (None, 1)
+        if in_one_call or (given == "elsewhere" and not target.movable):
             how = "takes many points at once" if target.together else "is compiled"
             self.notes.append(f"workers={workers!r} is not used: the target {how}, and this process evaluates it.")
         self.crews: list[Crew | Gathering | None] = [None] * n_copies

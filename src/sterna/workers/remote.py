@@ -12,7 +12,7 @@ import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.errors import EvaluationError
+from sterna.errors import EvaluationError, OptionError
 
 Numbers = NDArray[np.float64]
 
@@ -57,7 +57,13 @@ class Sent:
 
     def renew(self) -> None:
         """Let workers ask for the function again, as what it captures has changed."""
-        self.key, self.function = uuid4().hex, cloudpickle.dumps(self.original)
+        try:
+            self.key, self.function = uuid4().hex, cloudpickle.dumps(self.original)
+        except Exception as error:  # objects raise what they like
+            raise OptionError(
+                f"The target's function cannot be sent to a worker ({type(error).__name__}: {error}): make what cannot "
+                "be sent, such as an open file, inside of it, or leave out workers=."
+            ) from error
 
     def job(self, arguments: tuple[Any, ...], again: bool = False) -> tuple[str, bytes | None, tuple[Any, ...]]:
         """Return what a worker needs; the function itself only if it was missing."""
