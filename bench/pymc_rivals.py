@@ -7,6 +7,9 @@ Discrete variables are moved by PyMC's own compound steps in pm.sample. Seconds 
 import contextlib
 import io
 import logging
+import os
+import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -19,6 +22,8 @@ import sterna
 
 TOOLS = str(Path(__file__).parents[1] / "tests" / "tools")
 SEEDS = (1, 2, 3)
+# Seconds after which a run is stopped.
+LIMIT = 300
 
 
 def far_apart():
@@ -61,33 +66,59 @@ def by_sterna(model, seed):
     return sterna.sample(model, n_copies=2, seed=seed, progress=False).posterior
 
 
-def main():
-    warnings.filterwarnings("ignore")
-    logging.getLogger("pymc").setLevel(logging.CRITICAL)
-    sys.path.insert(0, TOOLS)
+SAMPLERS = {"pm.sample": by_nuts, "pm.sample_smc": by_smc, "sterna": by_sterna}
+
+
+def cases():
+    """Return the models and the exact shares of mu[0] < mu[1]."""
     from pymc_models import mixture, mixture_truth, mixture_with_indicators
 
     near = mixture_truth().means["below"]
-    cases = {
+    return {
         "two near modes": (mixture, near),
         "two far modes": (far_apart, far_share()),
         "two near modes, with indicators": (mixture_with_indicators, near),
     }
+
+
+def one_run(case, sampler, seed):
+    """Print the share found and the seconds, in a process of its own."""
+    model = cases()[case][0]()
+    began = time.perf_counter()
+    with contextlib.redirect_stderr(io.StringIO()):
+        mu = SAMPLERS[sampler](model, int(seed))["mu"].values
+    print("found", float((mu[..., 0] < mu[..., 1]).mean()), time.perf_counter() - began)
+
+
+def found_by(case, sampler, seed):
+    """Run in a process that is ended, with all that it started, when its time is over; None then."""
+    command = [sys.executable, __file__, case, sampler, str(seed)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None
+    return [float(word) for word in output.split("found ")[1].split()]
+
+
+def main():
     print("| model | exact share | sampler | shares found, three seeds | seconds, each |\n|---|---|---|---|---|")
-    for name, (make, exact) in cases.items():
-        for sampler, run in {"pm.sample": by_nuts, "pm.sample_smc": by_smc, "sterna": by_sterna}.items():
-            shares, seconds = [], []
+    for case, (_, exact) in cases().items():
+        for sampler in SAMPLERS:
+            runs = []
             for seed in SEEDS:
-                model = make()
-                began = time.perf_counter()
-                with contextlib.redirect_stderr(io.StringIO()):
-                    mu = run(model, seed)["mu"].values
-                seconds.append(time.perf_counter() - began)
-                shares.append(float((mu[..., 0] < mu[..., 1]).mean()))
-            found = ", ".join(f"{share:.2f}" for share in shares)
-            times = ", ".join(f"{one:.1f}" for one in seconds)
-            print(f"| {name} | {exact:.3f} | {sampler} | {found} | {times} |", flush=True)
+                runs.append(found_by(case, sampler, seed))
+                if runs[-1] is None:
+                    break
+            shares = ", ".join("none" if run is None else f"{run[0]:.2f}" for run in runs)
+            times = ", ".join(f"stopped after {LIMIT}" if run is None else f"{run[1]:.1f}" for run in runs)
+            print(f"| {case} | {exact:.3f} | {sampler} | {shares} | {times} |", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    warnings.filterwarnings("ignore")
+    logging.getLogger("pymc").setLevel(logging.CRITICAL)
+    sys.path.insert(0, TOOLS)
+    one_run(*sys.argv[1:]) if len(sys.argv) > 1 else main()
