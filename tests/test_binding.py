@@ -697,6 +697,11 @@ def test_functions_that_call_each_other_still_run():
     assert target.compiled or "runs as Python" in target.notes[0]
 
 
+def test_reasons_have_no_colours():
+    error = RuntimeError("\x1b[1m\x1b[1mFailed in nopython mode\x1b[0m\n\x1b[1mUnknown attribute 'getpid'\x1b[0m")
+    assert binding.short_reason(error) == "Unknown attribute 'getpid'"
+
+
 @pytest.mark.parametrize("way", [lambda function: function, AsPython])
 def test_data_cannot_be_written_to(way):
     """A density that changes with every call has no law to sample."""

@@ -302,7 +302,8 @@ def short_reason(error: Exception) -> str:
         "There are",
         ">>>",
     )
-    lines = [line.strip() for line in str(error).splitlines()]
+    # colours, which Numba takes where colorama is installed
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
     useful = [line for line in lines if line and not line.startswith(skip)]
     reason = useful[0] if useful else type(error).__name__
     # the place of a module on this machine says nothing
