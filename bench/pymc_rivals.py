@@ -91,15 +91,21 @@ def one_run(case, sampler, seed):
 
 
 def found_by(case, sampler, seed):
-    """Run in a process that is ended, with all that it started, when its time is over; None then."""
+    """Return share and seconds, from a process that is ended with all that it started when its time is over.
+
+    If it did not end, or failed, return why.
+    """
     command = [sys.executable, __file__, case, sampler, str(seed)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, **pipes, text=True, start_new_session=True)
     try:
-        output, _ = process.communicate(timeout=LIMIT)
+        output, said = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        return None
+        return f"stopped after {LIMIT} seconds"
+    if process.returncode != 0:
+        return next((line for line in said.splitlines() if "Error: " in line), "failed")
     return [float(word) for word in output.split("found ")[1].split()]
 
 
@@ -110,10 +116,10 @@ def main():
             runs = []
             for seed in SEEDS:
                 runs.append(found_by(case, sampler, seed))
-                if runs[-1] is None:
+                if isinstance(runs[-1], str):
                     break
-            shares = ", ".join("none" if run is None else f"{run[0]:.2f}" for run in runs)
-            times = ", ".join(f"stopped after {LIMIT}" if run is None else f"{run[1]:.1f}" for run in runs)
+            shares = ", ".join(run if isinstance(run, str) else f"{run[0]:.2f}" for run in runs)
+            times = ", ".join("" if isinstance(run, str) else f"{run[1]:.1f}" for run in runs)
             print(f"| {case} | {exact:.3f} | {sampler} | {shares} | {times} |", flush=True)
 
 

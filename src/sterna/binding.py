@@ -164,15 +164,22 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
                 raise TypeError
         except (TypeError, ValueError, NumbaError):
             reasons[name] = f"data[{name!r}] is {_describe(value)}, not an array of numbers"
+            if isinstance(value, np.ndarray):
+                given[name] = _frozen(value.copy())
             continue
         arrays[name] = array
         if isinstance(value, np.ndarray) and name in given:
-            # a function that writes into its data would sample another target at every call
-            given[name] = array.view()
-            given[name].flags.writeable = False
+            given[name] = _frozen(array)
         places[name] = len(block)
         block += [array.ctypes.data, *array.shape]
     return Data(given, arrays, reasons, places), np.array(block, dtype=np.int64)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to: with other data at every call there would be no law to sample."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _describe(value: Any) -> str:

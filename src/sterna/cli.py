@@ -163,19 +163,18 @@ def find_target(text: str, values: dict[str, Any]) -> "Target":
     if ".py:" in text:
         path, _, name = text.rpartition(":")
         found = getattr(_load(path), name, None)
-        if isinstance(found, Target):
+        if isinstance(found, Target) or is_pymc(found):
             if values:
                 raise OptionError(f"{text} is a finished target: --set needs a function that returns one.")
-            return found
-        if is_pymc(found):
             return as_target(found, None, None)
         if found is None:
             raise OptionError(f"{path} has nothing named {name!r}.")
+        wanted = "a sterna.Target or a PyMC model"
         if not callable(found):
-            raise OptionError(f"{text} is {type(found).__name__}; it must be a target, or a function that returns one.")
+            raise OptionError(f"{text} is {type(found).__name__}; it must be {wanted}, or a function that returns one.")
         built = _call(text, found, values)
         if not isinstance(built, Target) and not is_pymc(built):
-            raise OptionError(f"{text} returned {type(built).__name__}; it must return a sterna.Target.")
+            raise OptionError(f"{text} returned {type(built).__name__}; it must return {wanted}.")
         return as_target(built, None, None)
     known = built_in_models()
     if text not in known:

@@ -100,11 +100,11 @@ def is_pymc(target: Any) -> bool:
 
 def _named(target: Any) -> str:
     """Name what was given, in a few words however long it would print."""
-    name = getattr(target, "__name__", None)
-    if name is not None:
-        return f"{'the class' if isinstance(target, type) else 'the function'} {name}"
+    if callable(target) and hasattr(target, "__name__"):
+        return f"{'the class' if isinstance(target, type) else 'the function'} {target.__name__}"
     text = repr(target)
-    return f"{type(target).__name__} {text}" if len(text) < 60 and "\n" not in text else f"a {type(target).__name__}"
+    short = len(text) < 60 and "\n" not in text and " at 0x" not in text
+    return f"the {type(target).__name__} {text}" if short else f"an object of type {type(target).__name__}"
 
 
 def as_explorer(explorer: Any, target: Target) -> Explorer:
@@ -183,7 +183,7 @@ def make_settings(
 def _whole(name: str, value: Any, least: int, why: str, most: int | None = None) -> int:
     """Check that an option is a whole number in its range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise OptionError(f"{name}={value!r} is not a whole number: give one ({why}).")
+        raise OptionError(f"{name}={value!r} is not a whole number, as it must be: {why}.")
     if value < least or (most is not None and value > most):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
         raise OptionError(f"{name}={value} must be {bounds}: {why}.")

@@ -47,7 +47,8 @@ class Result:
     gradient_evaluations: int
     """Evaluations of the likelihood's gradient, of explorers that follow it."""
     diverged: Numbers
-    """Share of each chain's trajectories that diverged while sampling; 0 for explorers without trajectories."""
+    """Share of each chain's trajectories that diverged while sampling, if it is more than one; 0 for explorers without
+    trajectories, and while others without divergences are on trial beside them."""
     timing: dict[str, float]
     """Seconds for compilation, tuning and sampling."""
     notes: list[str]

@@ -172,6 +172,7 @@ class _Run:
     ) -> None:
         self.target, self.explorer, self.settings = target, explorer, settings
         self.schedule, self.display, self.began = schedule, display, began
+        target.moves.clear()
         # its arrays must live as long as their addresses are in use
         self.bound = explorer.bind(target)
         self.explore = address_of(self.bound.kernel, EXPLORE)
@@ -443,8 +444,8 @@ class _Run:
             kept = np.flatnonzero(good & ~lost)
             if lost.any() and len(kept) == 0:
                 raise EvaluationError(
-                    "The likelihood is zero at the states of all chains, at which it was positive before the reference "
-                    "was fitted anew: log_likelihood must be a function of its arguments alone."
+                    "The likelihood is zero at the states of all chains of a copy, at which it was positive before the "
+                    "reference was fitted anew: log_likelihood must be a function of its arguments alone."
                 )
             for j in np.flatnonzero(lost):
                 copy.states[j], copy.logs[j, :2] = copy.states[kept[0]], copy.logs[kept[0], :2]

@@ -171,6 +171,8 @@ class View(Protocol):
     """Names of a variable's dimensions, where they have any."""
     coords: Mapping[str, Any]
     """Coordinates of dimensions."""
+    shown: Sequence[str]
+    """Names of all variables that results show."""
 
     def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
         """The model's variables by name, from states of shape (..., dimension)."""
@@ -187,6 +189,15 @@ def check_not_reserved(name: str | None, what: str) -> None:
     """Refuse a name that results need for themselves."""
     if name in RESERVED:
         raise TargetError(f"{name!r} cannot name {what}: results have a dimension of that name. Take another.")
+
+
+def check_view(view: View) -> None:
+    """Refuse names of another library's model that results need for themselves."""
+    for name in view.shown:
+        check_not_reserved(name, "a variable")
+    for dims in view.dims.values():
+        for dim in dims:
+            check_not_reserved(dim, "a dimension")
 
 
 def dims_of(name: str, count: int, view: View | None) -> list[str]:

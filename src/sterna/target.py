@@ -36,7 +36,7 @@ from sterna.explorers.base import Explorer
 from sterna.fitted_reference import NOTE, FittedMap
 from sterna.gradients import add_stick_jacobian_slope, gradient_lines, store_gradient
 from sterna.reference import Reference, coordinate_tables, space_and_distributions
-from sterna.space import Space, View, break_sticks, check_not_reserved
+from sterna.space import Space, View, break_sticks, check_view
 from sterna.together import Together
 from sterna.user_function import Bridged, CannotCompile, compile_user_function
 
@@ -131,9 +131,8 @@ class Target:
         self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
         self.explorer = explorer
         self.view = view
-        for dims in view.dims.values() if view is not None else ():
-            for dim in dims:
-                check_not_reserved(dim, "a dimension")
+        if view is not None:
+            check_view(view)
         self.kernels = dict(kernels or {})
         self.space, distributions = space_and_distributions(reference, data)
         if self.space.map is not None:
@@ -210,12 +209,7 @@ class Target:
     @property
     def data(self) -> dict[str, Any]:
         """The data by name; arrays cannot be written to."""
-        found = dict(self._data.given)
-        for name, value in found.items():
-            if isinstance(value, np.ndarray):
-                found[name] = value.view()
-                found[name].flags.writeable = False
-        return found
+        return dict(self._data.given)
 
     @property
     def fitted(self) -> FittedMap | None:

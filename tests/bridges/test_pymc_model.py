@@ -19,6 +19,7 @@ import sterna
 from sterna.bridges import pymc_prior
 from sterna.bridges.pymc_model import Graphs
 from sterna.bridges.pytensor_numba import array_mode
+from sterna.cli import find_target
 
 REALS = [name for name in CASES if name not in ("mixture_with_indicators", "change_point", "potts")]
 Y = np.array([1.0, 2.0, 0.5])
@@ -267,3 +268,27 @@ def test_models_take_no_reference():
 def test_sterna_alone_imports_none_of_them():
     code = "import sys, sterna; assert not {'pymc', 'pytensor', 'arviz'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.usefixtures("_nothing_compiled")
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda: pm.Deterministic("draw", pm.Normal("x") * 2), "'draw' cannot name a variable"),
+        (lambda: pm.Normal("x", dims="copy"), "'copy' cannot name a dimension"),
+    ],
+)
+def test_names_that_results_need(write, words):
+    with pm.Model(coords={"copy": ["a", "b"]}) as model:
+        write()
+        pm.Normal("y", model["x"], 1.0, observed=[1.0, 2.0])
+    with pytest.raises(sterna.TargetError, match=words):
+        sterna.from_pymc(model)
+
+
+def test_the_command_line_takes_a_model(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("import pymc as pm\nwith pm.Model() as model:\n    pm.Normal('y', pm.Normal('x'), observed=1.0)\n")
+    with pytest.raises(sterna.OptionError, match="finished target"):
+        find_target(f"{path}:model", {"a": "1"})
+    assert find_target(f"{path}:model", {}).space.names == ["x"]

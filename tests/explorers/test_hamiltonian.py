@@ -12,8 +12,8 @@ import sterna
 from sterna.errors import OptionError
 from sterna.explorers import automala, hamiltonian
 from sterna.explorers.automala import AutoMALA
-from sterna.explorers.hamiltonian import HMC, MALA
-from sterna.explorers.leapfrog import ACCEPTED, DOUBLINGS, DRAWS, FEWEST, HEAD, MOST, STEP_SIZE, SUMS, TRIED
+from sterna.explorers.hamiltonian import HMC, MALA, share_diverged
+from sterna.explorers.leapfrog import ACCEPTED, DIVERGED, DOUBLINGS, DRAWS, FEWEST, HEAD, MOST, STEP_SIZE, SUMS, TRIED
 from sterna.explorers.metric import packed, tuned_metric, tuned_step_size, unpacked
 
 WAYS = {"hmc": (HMC(steps=5), hamiltonian), "automala": (AutoMALA(trajectories=2), automala)}
@@ -182,3 +182,9 @@ def test_bad_use():
         HMC().bind(sterna.models.ising(size=3))
     with pytest.raises(OptionError, match="z is not one"):
         HMC().bind(law("mixed").target)
+
+
+def test_one_divergence_alone_does_not_count():
+    rows = np.zeros((3, SUMS))
+    rows[:, TRIED], rows[:, DIVERGED] = (100, 100, 0), (1, 2, 0)
+    assert share_diverged(rows).tolist() == [0.0, 0.02, 0.0]

@@ -321,6 +321,17 @@ def test_joint_moves_leave_the_law_unchanged(move, places, fault):
     assert p_of_exploration(0.5, 0.5, with_fault(move, *fault), places) < LEVEL
 
 
+def test_joint_moves_with_one_deviation():
+    """Then it alone is scaled, and nothing else moves."""
+    target = small(single_deviation=True)
+    states = draws_of(target)(50)
+    bound = sterna.Move(copy_number_moves.scale_deviations).bind(target, np.arange(5))
+    after, logs, _ = apply_bound(target, bound, states, 0.3, times=1)
+    assert (after[:, 4] != states[:, 4]).mean() > 0.9
+    assert np.array_equal(np.delete(after, 4, axis=1), np.delete(states, 4, axis=1))
+    assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
+
+
 def test_numbers_of_states_keep_their_ranks():
     """Ranks drawn for states lead back to them, and to the law's quantiles for another p."""
     rng = np.random.default_rng(1)

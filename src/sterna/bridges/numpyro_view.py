@@ -29,6 +29,7 @@ class NumpyroView:
             if plates
         }
         self.coords: Mapping[str, Any] = {}
+        self.shown: Sequence[str] = list(model.layout.plates)
         self._values = self._of_many(self._values_at)
         self._log_likelihoods = self._of_many(self._log_likelihoods_at)
 

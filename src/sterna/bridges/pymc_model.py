@@ -1,6 +1,5 @@
 """A PyMC model as a target: its prior is the reference, what it observes is the likelihood."""
 
-import math
 from functools import partial
 from typing import Any
 
@@ -8,10 +7,9 @@ import numpy as np
 
 from sterna.bridges.pymc_checks import check_model, check_not_random, check_transforms, indexed_by_state
 from sterna.bridges.pymc_prior import PriorDraw
-from sterna.bridges.pymc_space import kinds_of
+from sterna.bridges.pymc_space import has_unbounded, kinds_of
 from sterna.bridges.pymc_view import PymcView
 from sterna.bridges.pytensor_numba import bridged_density, bridged_gradient, with_whole_gradient
-from sterna.engine.program import REAL
 from sterna.reference import Reference
 from sterna.target import Target
 from sterna.user_function import Bridged, CannotCompile
@@ -50,15 +48,14 @@ def from_pymc(model: Any, *, name: str | None = None) -> Target:
     graphs = Graphs(model, [value.shape for value in example])
     prior, likelihood = graphs.log_densities()
     check_not_random([prior, likelihood])
-    unbounded = any(kind.sort != REAL and math.isinf(kind.upper) for kind in kinds.values())
-    if unbounded and indexed_by_state([prior, likelihood], graphs.state):
+    if has_unbounded(model, example) and indexed_by_state([prior, likelihood], graphs.state):
         graphs.reason = "several indices depend on an integer without an upper bound, which compiled code cannot check"
     slopes = graphs.gradients(prior, likelihood, prior + graphs.beta * likelihood)
     densities = [bridged_density(partial(graphs.compile, [one])) for one in (prior, likelihood)]
     gradients: list[Bridged | None] = [None, None]
     if slopes is not None:
         of_prior, of_likelihood = (bridged_gradient(partial(graphs.compile, [one])) for one in slopes[:2])
-        gradients = [of_prior, with_whole_gradient(of_likelihood, partial(graphs.compile, slopes[2:]))]
+        gradients = [of_prior, with_whole_gradient(of_likelihood, partial(graphs.compile, slopes[2:], annealed=True))]
     reference = Reference(Bridged(draw, draw.compiled), densities[0], kinds, gradient=gradients[0])
     return Target(
         densities[1],
@@ -131,19 +128,15 @@ class Graphs:
         except (NotImplementedError, AttributeError, TypeError, ValueError):
             return None
 
-    def inputs_of(self, graphs: list[Any]) -> list[Any]:
-        """Return the state, and beta where a graph depends on it."""
-        from pytensor.graph.traversal import explicit_graph_inputs
-
-        return [self.state, *(one for one in explicit_graph_inputs(graphs) if one is self.beta)]
-
-    def compile(self, graphs: list[Any], mode: Any) -> Any:
-        """Compile graphs of the state; parameters out of bounds mean density zero, as in PyMC."""
+    def compile(self, graphs: list[Any], mode: Any, annealed: bool = False) -> Any:
+        """Compile graphs of the state, or of that and beta; parameters out of bounds mean density zero, as in PyMC."""
         from pymc.pytensorf import compile as compile_graph
 
         if mode == "NUMBA" and self.reason:
             raise CannotCompile(self.reason)
         with self.model:
-            function = compile_graph(self.inputs_of(graphs), graphs, mode=mode, on_unused_input="ignore")
+            function = compile_graph(
+                [self.state, self.beta] if annealed else [self.state], graphs, mode=mode, on_unused_input="ignore"
+            )
         function.trust_input = True
         return function

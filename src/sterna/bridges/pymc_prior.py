@@ -73,7 +73,7 @@ class PriorDraw:
         """Draw the unconstrained value of every free variable once."""
         halves = generator.integers(0, HALF, (3 * len(self.streams), 2)).astype(np.uint64)
         raw = halves[:, 0] * np.uint64(HALF) + halves[:, 1]
-        # what a transform does not take becomes NaN, and is drawn again
+        # what a transform does not take is not finite, and is drawn again
         with self.lock, np.errstate(invalid="ignore", divide="ignore"):
             for place, (words, _) in enumerate(self.streams):
                 words[:3] = raw[3 * place : 3 * place + 3]

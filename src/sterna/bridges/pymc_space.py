@@ -27,6 +27,12 @@ def kinds_of(model: Any, example: list[NDArray[Any]]) -> dict[str, Kind]:
     return kinds
 
 
+def has_unbounded(model: Any, example: list[NDArray[Any]]) -> bool:
+    """Whether there is an integer whose law has no upper bound that is known; that of its type does not count."""
+    whole = [rv for rv, value in zip(model.free_RVs, example, strict=True) if value.dtype.kind not in "fb"]
+    return any(_name_of(rv) != "BernoulliRV" and np.isinf(_bounds(rv, model)[1]) for rv in whole)
+
+
 def _identifier(name: str, taken: dict[str, Kind]) -> str:
     """Return a Python identifier for a name such as `group::x`."""
     found = re.sub(r"\W|^(?=\d)", "_", name)

@@ -1,5 +1,6 @@
 """A PyMC model's own view of states: its variables by name, with their dimensions and coordinates."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,13 @@ class PymcView:
 
         self.model, self.graphs = model, graphs
         self.variables = [*model.free_RVs, *model.deterministics]
+        self.shown: Sequence[str] = [rv.name for rv in self.variables]
         self.coords, self.dims = coords_and_dims_for_inferencedata(model)
         self.observed, self.constants = find_observations(model), find_constants(model)
 
     def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
         """Free variables and deterministics by name, from states of shape (..., dimension)."""
-        return dict(zip([rv.name for rv in self.variables], _apply(self._values, states), strict=True))
+        return dict(zip(self.shown, _apply(self._values, states), strict=True))
 
     def groups(self, states: Numbers, log_likelihood: bool) -> "dict[str, dict[str, NDArray[Any]]]":
         """What ArviZ holds beside the posterior, by group and name; log-likelihoods have the states' leading axes."""

@@ -165,9 +165,10 @@ class Trial:
 
     def unreached(self, shares: Numbers, sums: Numbers) -> Numbers:
         """Return the share of the part chosen; while all are on trial the safest of them reaches what others do not."""
-        records, _ = self._split(sums)
-        on_trial = records[:, :, CALLS].sum() > 0
-        return np.asarray(shares.min(axis=0) if on_trial else shares.max(axis=0))
+        calls = self._split(sums)[0][:, :, CALLS].T
+        if calls.sum() == 0:
+            return np.asarray(shares.max(axis=0))
+        return np.where(calls.any(axis=0), np.where(calls > 0, shares, np.inf).min(axis=0), 0.0)
 
     def _split(self, sums: Numbers) -> tuple[Numbers, Numbers]:
         """Divide statistics into the parts' records (chain, part, place) and the sums of quantities."""

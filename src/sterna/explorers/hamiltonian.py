@@ -259,7 +259,8 @@ def bind_walk(
 
 def share_diverged(statistics: Numbers) -> Numbers:
     """Return the share of every chain's trajectories that diverged; one alone says nothing, and does not count."""
-    return np.asarray(np.maximum(statistics[:, DIVERGED] - 1.0, 0.0) / np.maximum(statistics[:, TRIED], 1.0))
+    diverged = statistics[:, DIVERGED]
+    return np.where(diverged > 1.0, diverged, 0.0) / np.maximum(statistics[:, TRIED], 1.0)
 
 
 def steps_of_scan(count: int) -> int:

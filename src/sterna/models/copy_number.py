@@ -53,8 +53,8 @@ def copy_number(reads: Any = None, gc: Any = None, chromosomes: Any = None, sing
     (tau), `f`, `sd`, `sd_slope`, `p` and `n_states` (m). A profile and its double explain the reads about equally well,
     so there are two modes, between which almost all of `n_states` must change at once.
 
-    Explored by slices: `n_states` by local changes, which cost one chromosome; the others by whole evaluations, and
-    by joint moves, without which hardly anything leaves the reference (`copy_number_moves.py`).
+    Explored by slices: `n_states` by local changes, which cost one chromosome; the others by whole evaluations. Joint
+    moves (`copy_number_moves.py`) and proposals fitted to the last round make restarts four times as frequent.
 
     Parameters
     ----------

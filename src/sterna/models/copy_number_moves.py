@@ -21,6 +21,9 @@ Numbers = NDArray[np.float64]
 # Length of the first interval, in units of a logarithm, and that at which a slice counts as a point.
 LENGTH, SHORTEST = 4.0, 1e-9
 
+# Below this, floating point does not tell the ranks of numbers of states apart.
+SMALLEST_P = 1e-12
+
 
 def scale_deviations(x: Numbers, log_density: Callable[[Numbers], float], rng: Any) -> None:
     """Multiply all deviations by one factor; x holds the switch rate, f, and then the deviations."""
@@ -44,6 +47,8 @@ def move_p_with_states(x: Numbers, log_density: Callable[[Numbers], float], rng:
 
     x holds p and then the numbers of states. Given the ranks, p is uniform in the reference.
     """
+    if x[0] < SMALLEST_P:
+        return
     here, new = x.copy(), x.copy()
     count = x.size - 1
     ranks = draw_ranks(here[0], here[1:], rng)
@@ -54,7 +59,7 @@ def move_p_with_states(x: Numbers, log_density: Callable[[Numbers], float], rng:
     while right - left > SHORTEST:
         z = left + (right - left) * rng.random()
         new[0] = 1.0 / (1.0 + math.exp(-(logit + z)))
-        if 0.0 < new[0] < 1.0:
+        if SMALLEST_P <= new[0] < 1.0:
             place_at_ranks(new[0], ranks, new[1:])
             if log_density(new) + log_volume(new[0], new[1:].sum(), count) >= level:
                 x[:] = new
@@ -82,7 +87,9 @@ def place_at_ranks(p: float, ranks: Numbers, states: Numbers) -> None:
     beyond, most = math.exp(MOST_STATES * stay), -math.expm1(MOST_STATES * stay)
     for c in range(ranks.size):
         share = beyond + most * ranks[c]
-        states[c] = min(1.0 + math.floor(math.log(share) / stay), float(MOST_STATES)) if share > 0.0 else MOST_STATES
+        place = math.floor(math.log(share) / stay) if share > 0.0 else MOST_STATES
+        # a share may round to more than 1
+        states[c] = min(max(1.0 + place, 1.0), float(MOST_STATES))
 
 
 def log_of_states(p: float, total: float, count: int) -> float:
