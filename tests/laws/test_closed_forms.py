@@ -84,6 +84,7 @@ def test_faults_are_caught():
             check(result, *case)
 
 
+@pytest.mark.laws
 def test_magnetic_and_rotor():
     """Evidence of the magnetic model by the transfer matrix; the rotor's barrier is 3.30 by direct simulation."""
     result = run("magnetic")

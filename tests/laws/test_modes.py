@@ -17,7 +17,7 @@ def batches_of(indicator):
     return indicator[:, : BATCHES * length].reshape(-1, length).mean(axis=1)
 
 
-@pytest.mark.parametrize(("dim", "n_chains"), [(2, 12), (20, 30)])
+@pytest.mark.parametrize(("dim", "n_chains"), [(2, 12), pytest.param(20, 30, marks=pytest.mark.laws)])
 def test_weights(dim, n_chains):
     """Within 4 standard errors from 50 batches (of two copies): a false alarm of 2e-4 each for weight and evidence."""
     target = sterna.Target(two_modes, {"x": sterna.Uniform(-20, 20, shape=dim)})

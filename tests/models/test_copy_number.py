@@ -346,6 +346,7 @@ def test_numbers_of_states_keep_their_ranks():
         assert (found == 20 - np.searchsorted(from_it_on, ranks)).all()
 
 
+@pytest.mark.laws
 def test_runs_find_the_evidence():
     """Within 4 standard errors of both: of the run, and of the mean over two million draws of the reference."""
     target = small()

@@ -228,7 +228,9 @@ def test_the_explorer_of_other_data_is_refused():
         replace(target.explorer, passes=-1)
 
 
-@pytest.mark.parametrize("explorer", [None, sterna.Slice()], ids=["collapsed", "slices"])
+@pytest.mark.parametrize(
+    "explorer", [None, pytest.param(sterna.Slice(), marks=pytest.mark.laws)], ids=["collapsed", "slices"]
+)
 def test_runs_find_evidence_and_means(explorer):
     """Within 4 standard errors of the collapsed model: false alarms of 6e-5, three times."""
     rng = np.random.default_rng(5)

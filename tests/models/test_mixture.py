@@ -208,6 +208,7 @@ def test_runs_find_evidence_and_shares():
 CLUSTERS = np.concatenate([np.linspace(80, 104, 8), np.linspace(196, 220, 8)])
 
 
+@pytest.mark.laws
 def test_both_labelings_are_visited_alike():
     """Share of one labeling within 4 standard errors of 1/2, at an error of at most 0.02."""
     target = sterna.models.mixture(CLUSTERS)

@@ -101,6 +101,7 @@ def test_the_simulator_and_the_likelihood_agree():
     check_simulator(targets, np.array(PARAMETERS), [expected] * 200, range(5))
 
 
+@pytest.mark.laws
 def test_a_run_finds_what_importance_sampling_does():
     """Evidence and five means, at 6e-5 each; the errors of importance sampling are far smaller.
 
