@@ -29,7 +29,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@commands.command()
+@commands.command(short_help="Sample a built-in model, or a target of your own.")
 @click.argument("target")
 @click.option("--chains", default="auto", metavar="N|auto", help="Number of chains, both ends.", show_default=True)
 @click.option("--rounds", default=10, type=int, help="Tuning rounds; round r has 2**r scans.", show_default=True)
@@ -66,7 +66,7 @@ def commands(context: click.Context) -> None:
 def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Sample TARGET: the name of a built-in model (see `sterna models`), or file.py:name.
 
-    A name in a file is a sterna.Target, or a function that returns one and takes the values of --set.
+    A name in a file is a sterna.Target, a PyMC model, or a function that returns one and takes the values of --set.
     """
     # with --json nothing else may reach standard output, not even what a user's file prints
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
@@ -97,7 +97,7 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Re
     )
 
 
-@commands.command()
+@commands.command(short_help="Repeat a table of the paper.")
 @click.argument("table", metavar="NAME")
 @click.option("--quick", is_flag=True, help="A look of about a minute, with far fewer scans than the paper.")
 @click.option("--only", multiple=True, metavar="MODEL", help="Only this model; nrpt: all rows of table2.")
