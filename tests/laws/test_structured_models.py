@@ -98,8 +98,8 @@ def test_a_single_chain_keeps_its_labeling():
 def test_copy_number():
     """Both ploidies are visited, at no less than the paper's rate of restarts: in its budget 18 of them.
 
-    28 were measured. As counts of such a mean vary, other bits raise a false alarm with probability 0.03; exploring
-    the parameters one at a time has 7.
+    36 and 28 were measured. As counts of such a mean vary, other bits raise a false alarm with probability 0.003;
+    exploring the parameters one at a time has 7.
     """
     target = sterna.models.copy_number()
     result = sterna.sample(target, n_chains=50, n_rounds=10, n_scans=2954, progress=False)
