@@ -165,18 +165,7 @@ class Target:
         if gradient is not None:
             self._gradients["likelihood_gradient"] = self._gradient(gradient, "gradient", callback.GRADIENT)
         if isinstance(reference, Reference):
-            if reference.gradient is not None:
-                self._gradients["reference_gradient"] = self._gradient(
-                    reference.gradient, "the reference's gradient", callback.REFERENCE_GRADIENT
-                )
-            functions["log_reference"] = self._density(
-                reference.log_density, "the reference's log_density", callback.REFERENCE
-            )
-            if reference.local_change is not None:
-                functions["reference_change"] = self._change(
-                    reference.local_change, "the reference's local_change", callback.REFERENCE_CHANGE
-                )
-            functions["draw_reference"] = self._draw(reference.draw)
+            functions |= self._reference_functions(reference)
         tables = coordinate_tables(self.space, distributions)
         self.program = Program(
             dimension=self.dimension,
@@ -193,6 +182,21 @@ class Target:
         )
         self.block = self.program.block()
         self.build_seconds = time.perf_counter() - began
+
+    def _reference_functions(self, reference: Reference) -> dict[str, int]:
+        """Make the functions of a joint reference ready; its gradient only when it is asked for."""
+        if reference.gradient is not None:
+            self._gradients["reference_gradient"] = self._gradient(
+                reference.gradient, "the reference's gradient", callback.REFERENCE_GRADIENT
+            )
+        functions = {
+            "log_reference": self._density(reference.log_density, "the reference's log_density", callback.REFERENCE)
+        }
+        if reference.local_change is not None:
+            functions["reference_change"] = self._change(
+                reference.local_change, "the reference's local_change", callback.REFERENCE_CHANGE
+            )
+        return functions | {"draw_reference": self._draw(reference.draw)}
 
     def __reduce__(self) -> Any:
         raise TargetError(

@@ -25,6 +25,9 @@ from sterna.user_function import Bridged, CannotCompile
 
 OBJECT_MODE = "Numba will use object mode"
 
+# What a compiled gradient does with its values, and returns where there is no density.
+OF_A_GRADIENT = (["return values"], "np.full(state.size, np.nan)")
+
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _thawed(typing_context: Any, array: Any) -> Any:
@@ -67,7 +70,7 @@ def bridged_gradient(compile_graph: Callable[[Any], Any]) -> Bridged:
         except np.linalg.LinAlgError:
             return np.full(state.size, np.nan)
 
-    return Bridged(value, lambda: _compiled(compile_graph, ["return values"], "np.full(state.size, np.nan)"))
+    return Bridged(value, lambda: _compiled(compile_graph, *OF_A_GRADIENT))
 
 
 def with_whole_gradient(gradient: Bridged, compile_graph: Callable[[Any], Any]) -> Bridged:
@@ -75,8 +78,7 @@ def with_whole_gradient(gradient: Bridged, compile_graph: Callable[[Any], Any]) 
 
     It finds once what the prior and the likelihood share, and calls once.
     """
-    lines, failed = ["return values"], "np.full(state.size, np.nan)"
-    return replace(gradient, compile_whole=lambda: _compiled(compile_graph, lines, failed, ["beta"]))
+    return replace(gradient, compile_whole=lambda: _compiled(compile_graph, *OF_A_GRADIENT, ["beta"]))
 
 
 def machine_mode() -> Any:

@@ -107,7 +107,6 @@ class Bound:
     all of the law."""
     chosen: Callable[[Numbers], str | None] = choose_nothing
     """Return the name of the explorer that was chosen of several, from the parameters; None if there is no choice."""
-
     python: tuple[str, ...] = ()
     """A note on every function of the user's that the kernel calls and that runs as Python."""
 

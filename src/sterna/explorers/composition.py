@@ -31,7 +31,6 @@ call_part = caller(EXPLORE)
 # Return the next round's head from (head, its statistics, the shares of trajectories that diverged by part and chain).
 TuneHead = Callable[[Numbers, Numbers, Numbers], Numbers]
 
-
 # Return the share of diverged trajectories that counts, by chain, from (shares by part and chain, the head's sums).
 Unreached = Callable[[Numbers, Numbers], Numbers]
 

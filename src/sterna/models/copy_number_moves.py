@@ -30,8 +30,7 @@ def scale_deviations(x: Numbers, log_density: Callable[[Numbers], float], rng: A
     here, new = x.copy(), x.copy()
     count = x.size - 4
     level = log_density(here) - rng.exponential()
-    right = LENGTH * rng.random()
-    left = right - LENGTH
+    left, right = first_interval(rng)
     while right - left > SHORTEST:
         z = left + (right - left) * rng.random()
         new[4:] = here[4:] * math.exp(z)
@@ -39,7 +38,7 @@ def scale_deviations(x: Numbers, log_density: Callable[[Numbers], float], rng: A
         if log_density(new) + count * z >= level:
             x[:] = new
             return
-        left, right = (z, right) if z < 0.0 else (left, z)
+        left, right = shrunk(left, right, z)
 
 
 def move_p_with_states(x: Numbers, log_density: Callable[[Numbers], float], rng: Any) -> None:
@@ -54,8 +53,7 @@ def move_p_with_states(x: Numbers, log_density: Callable[[Numbers], float], rng:
     ranks = draw_ranks(here[0], here[1:], rng)
     level = log_density(here) + log_volume(here[0], here[1:].sum(), count) - rng.exponential()
     logit = math.log(here[0]) - math.log1p(-here[0])
-    right = LENGTH * rng.random()
-    left = right - LENGTH
+    left, right = first_interval(rng)
     while right - left > SHORTEST:
         z = left + (right - left) * rng.random()
         new[0] = 1.0 / (1.0 + math.exp(-(logit + z)))
@@ -64,7 +62,18 @@ def move_p_with_states(x: Numbers, log_density: Callable[[Numbers], float], rng:
             if log_density(new) + log_volume(new[0], new[1:].sum(), count) >= level:
                 x[:] = new
                 return
-        left, right = (z, right) if z < 0.0 else (left, z)
+        left, right = shrunk(left, right, z)
+
+
+def first_interval(rng: Any) -> tuple[float, float]:
+    """Place the first interval at random around 0, where the state is."""
+    right = LENGTH * rng.random()
+    return right - LENGTH, right
+
+
+def shrunk(left: float, right: float, z: float) -> tuple[float, float]:
+    """Cut an interval at a point that was refused, so that 0 stays inside."""
+    return (z, right) if z < 0.0 else (left, z)
 
 
 def draw_ranks(p: float, states: Numbers, rng: Any) -> Numbers:
