@@ -174,11 +174,11 @@ def test_a_point_that_kills_every_worker_is_named():
 
 
 def test_an_executor_that_breaks_is_named():
-    with (
-        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers,
-        pytest.raises(sterna.EvaluationError, match=r"ProcessPoolExecutor.* broke down.*number of workers instead"),
-    ):
-        run(DiesAlways(), workers=workers)
+    """Whether it breaks while a chain waits for it, or broke before it is asked: that is a matter of luck."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
+        for _ in range(2):
+            with pytest.raises(sterna.EvaluationError, match=r"ProcessPoolExecutor.* broke down.*number of workers"):
+                run(DiesAlways(), workers=workers)
 
 
 def test_an_executor_that_was_shut_down_is_named():

@@ -3,7 +3,7 @@
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -122,17 +122,21 @@ class Submitted:
         if self.closed:
             raise EvaluationError("The run has ended.")
         try:
-            future = self.executor.submit(evaluate, *job)
-        except RuntimeError as error:
-            raise EvaluationError(f"workers={self.executor!r} takes no more work: {error}.") from error
-        try:
-            answer: tuple[int, Any] = future.result()
+            answer: tuple[int, Any] = self._future(job).result()
         except BrokenExecutor as error:
             raise EvaluationError(
                 f"workers={self.executor!r} broke down: {error} The run cannot go on with it; "
                 "a number of workers instead starts processes that are replaced when they die."
             ) from error
         return answer
+
+    def _future(self, job: tuple[Any, ...]) -> "Future[tuple[int, Any]]":
+        try:
+            return self.executor.submit(evaluate, *job)
+        except BrokenExecutor:  # is a RuntimeError too, and reaches whoever asks after those who were waiting
+            raise
+        except RuntimeError as error:
+            raise EvaluationError(f"workers={self.executor!r} takes no more work: {error}.") from error
 
 
 def mapped(pool: Any, sent: Sent, points: Numbers, _: int) -> tuple[list[Any]]:
