@@ -48,6 +48,25 @@ def test_summary_and_dict(result):
     assert "sterna.Result of quadratic" in repr(result)
 
 
+def test_what_is_printed(result):
+    lines = str(result).splitlines()
+    assert lines[0].split() == ["variable", "mean", "±", "error", "sd", "ess", "r-hat"]
+    assert lines[1].split()[:2] == ["a", f"{result.posterior['a'].mean().item():.4g}"]
+    assert [line.split()[0] for line in lines[1:11]] == list(result.summary)
+    assert any(line.startswith("log evidence    ") and str(result.log_evidence) in line for line in lines)
+    assert repr(result.summary).splitlines() == lines[:11]
+    assert not any(line != line.rstrip() or "\x1b" in line for line in lines)
+    assert result._repr_html_().startswith("<pre>variable")
+
+
+def test_rows_that_are_not_printed_are_counted():
+    """A report shows twenty, of more scalars than there are coordinates where a simplex has one the more."""
+    reference = {"p": sterna.Dirichlet([1.0] * 70)}
+    result = sterna.sample(lambda p: p[0], reference, n_chains=2, n_rounds=3, progress=False)
+    assert "... and 50 more" in str(result).splitlines()
+    assert repr(result.summary).splitlines()[-1] == "... and 10 more"
+
+
 def test_barrier_functions(result):
     assert result.cumulative_barrier(0.0) == 0
     assert result.cumulative_barrier(1.0) == pytest.approx(result.global_barrier)

@@ -3,7 +3,6 @@
 import contextlib
 import importlib.util
 import inspect
-import itertools
 import json
 import math
 import os
@@ -74,6 +73,8 @@ def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> N
     if as_json:
         click.echo(json.dumps(_finite(result.to_dict()), allow_nan=False))
     else:
+        from sterna.report import show
+
         show(result)
 
 
@@ -283,109 +284,6 @@ def _finite(value: Any) -> Any:
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def show(result: "Result", most_rows: int = 20) -> None:
-    """Print a result as tables: the posterior, then what parallel tempering measured."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        # lines of a file are not broken
-        console = Console(highlight=False, width=200)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("variable", "mean", "± error", "sd", "ess", "r-hat"):
-        table.add_column(heading, justify="left" if heading == "variable" else "right")
-    for name, row in itertools.islice(result.summary_rows(), most_rows):
-        table.add_row(
-            name,
-            f"{row['mean']:.4g}",
-            f"{row['mcse']:.2g}",
-            f"{row['sd']:.4g}",
-            f"{row['ess_bulk']:.0f}",
-            f"{row['r_hat']:.3f}",
-        )
-    console.print(table)
-    others = sum(variable.natural_size for variable in result.target.space.variables) - most_rows
-    if others > 0:
-        console.print(f"... and {others} more")
-    console.print()
-    console.print(repr(result.rounds), soft_wrap=True)
-    console.print()
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, text in facts(result):
-        grid.add_row(name, text)
-    console.print(grid)
-    if not result.warnings:
-        console.print("\nNo warnings.")
-    for warning in result.warnings:
-        console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=True)
-
-
-def facts(result: "Result") -> list[tuple[str, str]]:
-    """Return what parallel tempering measured, in words."""
-    settings, seconds, acceptance = result.settings, result.timing, 1 - result.rejection
-    copies = f" of {settings.n_copies} copies" if settings.n_copies > 1 else ""
-    low, high = result.log_evidence.interval()
-    others = ", ".join(
-        f"{name.replace('_', ' ')} {estimate}"
-        for name, estimate in result.evidence.items()
-        if name != result.evidence_name and not name.startswith("thermodynamic") and estimate.valid
-    )
-    return [
-        ("log evidence", f"{result.log_evidence} (95 %: {low:.3f} to {high:.3f})"),
-        ("", f"by {result.evidence_name.replace('_', ' ')}; {others}"),
-        ("KL divergence", f"{result.divergences['kl_target_to_reference']} nats, of the target from the reference"),
-        ("global barrier", _barrier(result)),
-        ("swaps accepted", f"{acceptance.min():.2f} at least, {acceptance.mean():.2f} on average"),
-        ("restarts", f"{result.restarts} in {settings.n_scans} scans{copies}; {_first_restart(result)}"),
-        (
-            "round-trip rate",
-            f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
-            f"more chains at best {result.optimal_round_trip_rate:.4f})",
-        ),
-        ("explorer", f"{result.explorer}, {_times(result.explorations)} a scan"),
-        ("energy memory", _memory(result)),
-        (
-            "seconds",
-            f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
-        ),
-    ]
-
-
-def _barrier(result: "Result") -> str:
-    from sterna.chains import saturated
-
-    if saturated(result.last):
-        return f"at least {result.global_barrier:.2f}; too few chains to see it"
-    return f"{result.global_barrier:.3f}, for which {result.recommended_n_chains} chains are best"
-
-
-def _first_restart(result: "Result") -> str:
-    known = [scan for scan in result.first_restart if scan is not None]
-    missing = len(result.first_restart) - len(known)
-    if not known:
-        return "none since the run began"
-    return f"the first {max(known)} scans after the run began" + (f", none in {missing} copies" if missing else "")
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
-
-
-def _memory(result: "Result") -> str:
-    """Say which chain explores worst."""
-    import numpy as np
-
-    memory = result.energy_autocorrelation[1:]
-    if not np.isfinite(memory).any():
-        return "unknown, as energies do not vary"
-    worst = int(np.nanargmax(memory))
-    return f"{memory[worst]:.2f} left after a scan at beta {result.schedule[worst + 1]:.3g}, the worst (0: independent)"
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """What a run gives back: samples, evidence, barrier, schedule, round trips, and whether to believe it."""
 
+import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,7 @@ from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.rounds import Round, Rounds
 from sterna.space import coordinates_of, dims_of
+from sterna.summary import Summary
 from sterna.target import Target
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.batches import Estimate
@@ -259,12 +261,13 @@ class Result:
         return warnings_of(self)
 
     @cached_property
-    def summary(self) -> dict[str, dict[str, float]]:
+    def summary(self) -> Summary:
         """Mean, its standard error, standard deviation, bulk sample size and R-hat of every scalar of the posterior.
 
-        The last two are over all copies; `ess_within` adds up the copies' own, `r_hat_within` is the worst of theirs.
+        A dictionary of dictionaries, which prints as a table. The last two are over all copies; `ess_within` adds up
+        the copies' own, `r_hat_within` is the worst of theirs.
         """
-        return dict(self.summary_rows())
+        return Summary(self.summary_rows())
 
     def summary_rows(self) -> Iterator[tuple[str, dict[str, float]]]:
         """Rows of the summary one by one, for a posterior of which only a few are wanted."""
@@ -319,3 +322,12 @@ class Result:
             f"barrier {self.global_barrier:.2f}, log evidence {self.log_evidence}, restarts {self.restarts}, "
             f"{'no warnings' if not self.warnings else 'see warnings'}>"
         )
+
+    def __str__(self) -> str:
+        from sterna.report import report
+
+        return report(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<pre>{html.escape(str(self))}</pre>"
