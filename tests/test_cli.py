@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from sterna.cli import main
+
 KEYS = """
     target seed scheme explorer n_chains n_copies n_rounds n_scans schedule rejection global_barrier log_evidence
     evidence restarts round_trips round_trip_rate predicted_round_trip_rate optimal_round_trip_rate timing
@@ -104,14 +106,18 @@ def test_a_target_in_a_file(tmp_path):
         (["frobnicate"], "frobnicate"),
     ],
 )  # fmt: skip
-def test_mistakes_are_one_line_and_status_2(arguments, text, tmp_path):
+def test_mistakes_are_one_line_and_status_2(arguments, text, tmp_path, monkeypatch, capsys):
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "broken.py").write_text("x = 1\ntarget = x + undefined\n")
-    done = sterna(*arguments, directory=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout in ("", "a user's file may print\n")
-    assert text in done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["sterna", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr()
+    assert ended.value.code == 2
+    assert shown.out in ("", "a user's file may print\n")
+    assert text in shown.err
+    assert shown.err.count("\n") == 1, shown.err
 
 
 def test_the_bare_command_shows_its_help():
