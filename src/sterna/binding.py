@@ -332,38 +332,6 @@ def python_arguments(
     return take
 
 
-def batch_arguments(
-    arguments: tuple[Argument, ...], space: Space, data: Data
-) -> Callable[[Any], tuple[list[Any], dict[str, Any]]]:
-    """Return how a vectorised function's arguments follow from states: data as they are, all else a row for each."""
-
-    def get(argument: Argument, x: NDArray[np.float64]) -> Any:
-        if argument.source == "data":
-            return data.given[argument.name]
-        if argument.source == "flat":
-            return space.flat(x.copy())
-        variable = next(v for v in space.variables if v.name == argument.name)
-        return variable.value(x.copy())
-
-    def take(states: NDArray[np.float64]) -> tuple[list[Any], dict[str, Any]]:
-        x = space.prepared(states)
-        placed = [get(a, x) for a in arguments if not a.keyword]
-        return placed, {a.name: get(a, x) for a in arguments if a.keyword}
-
-    return take
-
-
-def as_numbers(values: Any, points: NDArray[np.float64], what: str) -> NDArray[np.float64]:
-    """Check that a vectorised function returned a number for each point."""
-    array, count = np.asarray(values), len(points)
-    if array.shape != (count,) or array.dtype.kind not in "fiu":
-        raise TargetError(
-            f"{what} returned {array.dtype} of shape {array.shape} for {count} points; with vectorized=True it gets "
-            f"every variable with a row for each point and must return {count} numbers, of shape ({count},)."
-        )
-    return array.astype(np.float64)
-
-
 def _getter(argument: Argument, space: Space, data: Data) -> Callable[[NDArray[np.float64]], Any]:
     """Return what makes one argument from a state."""
     if argument.source == "data":

@@ -39,6 +39,7 @@ from sterna.reference import Reference, coordinate_tables, space_and_distributio
 from sterna.space import Space, View, break_sticks, check_view
 from sterna.together import Together
 from sterna.user_function import Bridged, CannotCompile, compile_user_function
+from sterna.vectorized import as_numbers, batch_function
 
 if TYPE_CHECKING:
     from sterna.cost import Cost
@@ -379,7 +380,7 @@ class Target:
             fitted = self.fitted
 
             def read(values: Any, points: NDArray[np.float64]) -> NDArray[np.float64]:
-                found = binding.as_numbers(values, points, what)
+                found = as_numbers(values, points, what)
                 return found if fitted is None else found + [fitted.log_term(x) for x in points]
 
             return self._batch_entry(function, arguments, read, what, place)
@@ -414,15 +415,8 @@ class Target:
         self, function: Callable[..., Any], arguments: Any, read: Callable[..., Any], what: str, place: int
     ) -> int:
         """Address of the callback to a user's function of many points, which a lone point calls as a batch of one."""
-        take = binding.batch_arguments(arguments, self.space, self._data)
         padded = self._vectorized == "padded"
-
-        def batch(points: NDArray[np.float64], size: int) -> tuple[Any]:
-            given = (
-                points if not padded else np.concatenate([points, np.repeat(points[:1], size - len(points), axis=0)])
-            )
-            return (read(_call(function, take(given)), given)[: len(points)],)
-
+        batch = batch_function(function, arguments, self.space, self._data, read, what, padded)
         return self._together_entry(Together(batch, (place,)), what, place)
 
     def _together_entry(self, function: Together, what: str, place: int) -> int:

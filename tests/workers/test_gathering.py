@@ -100,13 +100,34 @@ def test_a_wrong_shape_is_named():
         sterna.sample(lambda x: -np.sum(x * x), {"x": sterna.Normal()}, vectorized=True, **OPTIONS)
 
 
+def test_shapes_that_do_not_fit_are_named():
+    data = {"y": np.arange(4.0)}
+    with pytest.raises(
+        sterna.EvaluationError, match=r"\(x of shape \(6,\)\); beside an array of data, x .* x\[:, None\]"
+    ):
+        sterna.sample(
+            lambda x, y: -np.sum((y - x) ** 2, axis=-1), {"x": sterna.Normal()}, data, vectorized=True, **OPTIONS
+        )
+
+
+@pytest.mark.parametrize("vectorized", [True, "padded"])
+def test_points_that_mix_are_noticed(vectorized):
+    """Nothing fails and the shapes are right, but each value is relative to those beside it."""
+
+    def mixes(x):
+        return -x * x - np.mean(-x * x)
+
+    with pytest.raises(sterna.TargetError, match=r"for a point among 6, and .* for the same point alone"):
+        sterna.sample(mixes, {"x": sterna.Normal()}, vectorized=vectorized, **OPTIONS)
+
+
 def test_an_error_in_a_batch_ends_the_run():
     def breaks(x):
         if np.any(x > 1.0):
             raise ValueError("too large")
         return -x * x
 
-    with pytest.raises(sterna.EvaluationError, match="raised ValueError: too large at x="):
+    with pytest.raises(sterna.EvaluationError, match=r"raised ValueError: too large\..* This happened at x="):
         sterna.sample(breaks, {"x": sterna.Normal(0, 2)}, vectorized=True, n_copies=2, **OPTIONS)
 
 
