@@ -151,6 +151,53 @@ def test_quantiles_keep_their_digits_in_both_tails():
         assert stats.gumbel_r.logsf(law.values(np.array([z])))[0] == pytest.approx(stats.norm.logsf(z), rel=1e-9)
 
 
+# SciPy's own quantiles of these are infinite, or take all memory, where a slice steps out to.
+ENDLESS = {
+    "poisson moved": stats.poisson(3.0, loc=2),
+    "two": stats.poisson([3.0, 4.0], loc=2),
+    "dlaplace": stats.dlaplace(0.5),
+    "planck": stats.planck(0.3),
+    "logser": stats.logser(0.6),
+    "zipf": stats.zipf(2.5),
+    "f": stats.f(3, 7),
+    "rice": stats.rice(0.7),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_quantiles_far_out_are_finite_and_in_order(name):
+    law = target_of(ENDLESS[name]).space.map.parts[0][1]
+    values = np.array([law.values(np.full(len(law.lower), z)) for z in np.arange(-40.0, 40.5, 0.5)])
+    assert np.isfinite(values).all()
+    assert (np.diff(values, axis=0) >= 0).all()
+
+
+def test_a_slice_far_out_meets_no_infinity():
+    """Within 4 standard errors of the closed form: 6e-5."""
+    reference = {"k": stats.poisson([3.0, 3.0], loc=2), "x": stats.dlaplace(0.5)}
+    result = sterna.sample(lambda k, x: -0.3 * (k[0] + k[1]), reference, explorer="slice", n_rounds=8, progress=False)
+    exact = 2 * (3.0 * (math.exp(-0.3) - 1.0) - 0.6)
+    assert abs(result.log_evidence.value - exact) < 4 * result.log_evidence.error
+    assert 2 <= result.posterior["k"].min() <= result.posterior["k"].max() < 30
+
+
+def test_a_tail_that_cannot_be_summed_is_refused():
+    with pytest.raises(sterna.TargetError, match=r"quantiles of scipy.stats.zipf for the highest 0.0.* of draws: give"):
+        target_of(stats.zipf(1.3))
+
+
+@pytest.mark.parametrize(
+    ("law", "expected"),
+    [
+        (stats.rv_discrete(values=([0.25, 0.5, 2.5], [0.3, 0.3, 0.4])), {0.25, 0.5, 2.5}),
+        (stats.randint(1, 4, 0.5), {1.5, 2.5, 3.5}),
+    ],
+)
+def test_values_that_are_not_whole_stay_as_they_are(law, expected):
+    _, values = draw(law, 500)
+    assert set(np.unique(values)) == expected
+
+
 def test_vectors():
     normal = stats.multivariate_normal([1.0, -2.0], [[2.0, 0.5], [0.5, 1.0]])
     assert_same_density(normal, normal.logpdf)
@@ -174,6 +221,8 @@ def test_a_law_of_the_users_own_is_known_by_its_quantiles_whatever_its_name():
     assert values.min() >= 0
     assert values.max() <= math.sqrt(0.5)
     assert law_p_value(values, found) > LEVEL
+    _, values = draw(stats.rv_discrete(name="poisson", values=([1, 4], [0.3, 0.7])), 100)
+    assert set(np.unique(values)) == {1, 4}
 
 
 @pytest.mark.parametrize("law", [stats.norm(0, -1), stats.genextreme(0.2, scale=-1.0)])

@@ -43,7 +43,7 @@ FAMILIES: dict[str, Callable[..., Distribution | None]] = {
     "poisson": lambda mu, loc: own.Poisson(mu) if np.all(loc == 0) else None,
     "geom": lambda p, loc: _geometric(p, loc),
     "nbinom": lambda n, p, loc: own.NegativeBinomial(n, p) if np.all(loc == 0) else None,
-    "randint": lambda low, high, loc: own.DiscreteUniform(low + loc, high - 1 + loc),
+    "randint": lambda low, high, loc: _uniform(low + loc, high - 1 + loc),
 }
 
 
@@ -68,12 +68,13 @@ def as_distribution(part: Any, what: str) -> Distribution:
         raise TargetError(
             f"{what}: scipy.stats.{part.dist.name} has the scale {parameters['scale']}; it must be positive."
         )
-    family = part.dist.name if type(part.dist).__module__.startswith("scipy.stats") else None
+    family = part.dist.name
     found = None
-    if family in FAMILIES:
+    # a law of the user's own may have any name
+    if family in FAMILIES and type(part.dist) is type(getattr(stats, family)):
         found = FAMILIES[family](**{name: _number(value, shape) for name, value in parameters.items()})
     if found is None:
-        whole = isinstance(part.dist, stats.rv_discrete)
+        whole = isinstance(part.dist, stats.rv_discrete) and _is_whole(part, parameters)
         found = Quantile(part, f"scipy.stats.{part.dist.name}", shape, whole, what)
     return found
 
@@ -96,6 +97,12 @@ def _parameters(part: Any) -> dict[str, Any]:
     return {**defaults, **dict(zip(names, part.args, strict=False)), **part.kwds}
 
 
+def _is_whole(part: Any, parameters: dict[str, Any]) -> bool:
+    """Whether a discrete law has whole numbers alone: a table may have others, and so may a location."""
+    values = [np.asarray(parameters["loc"]), np.asarray(getattr(part.dist, "xk", 0.0))]
+    return all(np.array_equal(value, np.round(value)) for value in values)
+
+
 def _number(value: Any, shape: tuple[int, ...]) -> Any:
     numbers = np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
     # messages show a float as the number that it is
@@ -106,6 +113,10 @@ def _geometric(p: Any, loc: Any) -> Distribution | None:
     if np.all(loc == 0):
         return own.Geometric(p)
     return own.Geometric(p, 0) if np.all(loc == -1) else None
+
+
+def _uniform(low: Any, high: Any) -> Distribution | None:
+    return own.DiscreteUniform(low, high) if np.array_equal(low, np.round(low)) else None
 
 
 def _moved(standard: Distribution, loc: Any, scale: Any = 1.0) -> Distribution:
