@@ -97,3 +97,25 @@ def test_variables_may_have_any_name():
     # the first law is normal with deviation 10 in both, which its coordinates count as 1
     assert whole == pytest.approx(direct + 2 * np.log(10.0), rel=1e-12)
     assert sterna.from_log_prior(lambda x: -x @ x, lambda x: -x @ x, np.int64(2)).dimension == 2
+
+
+def test_parameters_that_keep_their_default_shift_no_others():
+    def power_in_between(x, power=2.0, y=0.0):
+        return -(abs(y - x[0]) ** power)
+
+    def by_keyword(x, *, y, power=2.0):
+        return -(abs(y - x[0]) ** power)
+
+    def plain(x, y):
+        return -(abs(y - x[0]) ** 2.0)
+
+    densities = [
+        sterna.from_log_prior(one, lambda x: -0.5 * x[0] ** 2, 1, {"y": 5.0}).log_densities(np.full(1, 0.3))
+        for one in (plain, power_in_between, by_keyword)
+    ]
+    assert densities[0] == densities[1] == densities[2]
+
+
+def test_arguments_without_names_are_refused():
+    with pytest.raises(sterna.TargetError, match=r"log_prior takes \*rest; .* by name"):
+        sterna.from_log_prior(log_likelihood, lambda *rest: 0.0, 2, {"y": Y}, start=np.ones(2))

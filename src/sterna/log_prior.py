@@ -56,7 +56,8 @@ def from_log_prior(
     variables = ["x"] if isinstance(space, (int, np.integer)) else list(space)
     known = [*variables, *(data or {})]
     vector = "x" if isinstance(space, (int, np.integer)) or "x" not in known else "all_variables"
-    prior, likelihood = (_arguments(function, known, vector) for function in (log_prior, log_likelihood))
+    prior, prior_call = _arguments(log_prior, "log_prior", known, vector)
+    likelihood, likelihood_call = _arguments(log_likelihood, "log_likelihood", known, vector)
     parameters = list(dict.fromkeys([*prior, *likelihood]))
     if vector in parameters and set(parameters) & set(variables) - {vector}:
         raise TargetError(
@@ -65,10 +66,10 @@ def from_log_prior(
         )
     source = (
         f"def log_posterior({', '.join(parameters)}):\n"
-        f"    sterna__value = sterna__prior({', '.join(prior)})\n"
+        f"    sterna__value = sterna__prior({prior_call})\n"
         "    if sterna__value == -sterna__infinity:\n"
         "        return sterna__value\n"
-        f"    return sterna__value + sterna__likelihood({', '.join(likelihood)})\n"
+        f"    return sterna__value + sterna__likelihood({likelihood_call})\n"
     )
     # names that no variable and no entry of data has
     scope: dict[str, Any] = {"sterna__prior": log_prior, "sterna__likelihood": log_likelihood}
@@ -77,11 +78,22 @@ def from_log_prior(
     return Target(scope["log_posterior"], FittedReference(space, start, scale), data)
 
 
-def _arguments(function: Callable[..., Any], known: list[str], vector: str) -> list[str]:
-    """Return what a function is called with: its parameters, those with a default and no match left out."""
-    parameters = inspect.signature(getattr(function, "py_func", function)).parameters.values()
-    wanted = [p.name for p in parameters if p.default is p.empty or p.name in known]
-    if wanted and wanted[0] not in known:
+def _arguments(function: Callable[..., Any], what: str, known: list[str], vector: str) -> tuple[list[str], str]:
+    """Return what a function is called with, and how; a parameter with a default and no match is left out."""
+    parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())
+    names: list[str] = []
+    call: list[str] = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TargetError(
+                f"from_log_prior: {what} takes {parameter}; sterna passes arguments by name, so list the variables and "
+                "data by name."
+            )
+        if parameter.default is not parameter.empty and parameter.name not in known:
+            continue
         # each function may name its vector as it likes
-        wanted[0] = vector
-    return wanted
+        name = parameter.name if names or parameter.name in known else vector
+        by_keyword = parameter.kind == parameter.KEYWORD_ONLY or parameter is not parameters[len(names)]
+        names.append(name)
+        call.append(f"{parameter.name}={name}" if by_keyword else name)
+    return names, ", ".join(call)
