@@ -146,7 +146,7 @@ def sample(
         keep_energies,
         seed,
         # a user's Python function is called by one thread alone, unless workers are asked for
-        1 if workers is None and chosen.movable else workers,
+        1 if workers is None and chosen.one_thread else workers,
     )
     with one_blas_thread():
         kernel = default_explorer(chosen) if explorer is None else as_explorer(explorer, chosen)
@@ -188,6 +188,7 @@ class _Run:
     def go(self, workers: Any) -> Result:
         """Run with the workers that the user gave, or those that suit."""
         compiled = self.target.compiled and not self.bound.python
+        self.one_thread = workers is None and (self.target.one_thread or bool(self.bound.python))
         crews = Crews(self.target, compiled, workers, self.settings.workers, self.settings.n_copies)
         self.crews, self.notes, self.renew = crews.crews, crews.notes, crews.renew
         try:
@@ -334,7 +335,7 @@ class _Run:
             partial(self._run_copy, plan, number, statistics[number], records[number])
             for number in range(len(self.copies))
         ]
-        threads = min(settings.workers, len(jobs))
+        threads = 1 if self.one_thread else min(settings.workers, len(jobs))
         if self._elsewhere:
             # threads that wait may be many; a function of many points is called by one at a time
             threads = len(jobs) if any(isinstance(crew, Crew) for crew in self.crews) else 1
@@ -360,10 +361,18 @@ class _Run:
                         future.result()
             finally:
                 self.stop.set()
+                if not all(future.done() for future in futures):
+                    self._end_crews()
                 wait(futures)
                 self.stop.clear()
         for future in futures:
             future.result()
+
+    def _end_crews(self) -> None:
+        """Let replicas under way fail at their next evaluation, as the run cannot go on."""
+        for crew in self.crews:
+            if crew is not None:
+                crew.end()
 
     def _run_copy(self, plan: Plan, number: int, statistics: Numbers, record: Record) -> None:
         """Run one copy's scans in blocks of about BLOCK_SECONDS; where a block ends has no effect on the result."""

@@ -154,6 +154,8 @@ class Target:
         self._handles: list[int] = []
         # functions that run as Python, by handle: those that may be evaluated elsewhere, those that take many points
         self.movable: dict[int, Callable[..., Any]] = {}
+        # a user's Python function may keep a buffer; the prior draws of a bridge do not, and have nothing to note
+        self.one_thread = False
         self.together: dict[int, Together] = {}
         if vectorized not in (False, True, "padded"):
             raise TargetError(f'vectorized={vectorized!r} is not known: give True, False or "padded".')
@@ -350,6 +352,7 @@ class Target:
         if handle != 0:
             self._block[place] = handle
             self._handles.append(handle)
+            self.one_thread = self.one_thread or bool(notes) or place in MOVABLE
             self.notes.extend(note for note in notes if note not in self.notes)
         if handle != 0 and place in MOVABLE:
             self.movable[handle] = plain

@@ -202,7 +202,8 @@ def test_what_breaks_in_a_serving_thread_reaches_the_caller(monkeypatch):
             workers.submit(remote.evaluate, "key", None, ()).result(timeout=20)
 
 
-def test_an_error_does_not_wait_for_the_other_chains():
+@pytest.mark.parametrize("n_copies", [1, 2])
+def test_an_error_does_not_wait_for_the_other_chains(n_copies):
     """One chain fails; others make no more than the evaluations under way, of the hundreds that a scan has."""
 
     class Counts:
@@ -216,7 +217,9 @@ def test_an_error_does_not_wait_for_the_other_chains():
             return -mu * mu
 
     with ThreadPoolExecutor(2) as workers, pytest.raises(sterna.EvaluationError, match="enough"):
-        sterna.sample(Counts(), REFERENCE, {"y": np.zeros(2)}, workers=workers, **OPTIONS | {"n_chains": 12})
+        sterna.sample(
+            Counts(), REFERENCE, {"y": np.zeros(2)}, workers=workers, **OPTIONS | {"n_chains": 12, "n_copies": n_copies}
+        )
     assert Counts.calls < 40 + 2 * 12
 
 
@@ -237,6 +240,34 @@ def test_without_workers_one_thread_calls_the_function(n_copies):
 
     run(Alone(), n_copies=n_copies)
     assert Alone.most == 1
+
+
+@pytest.mark.parametrize("which", ["draw", "move"])
+def test_without_workers_one_thread_calls_a_draw_or_a_move(which):
+    """The same beside a compiled likelihood."""
+    inside = most = 0
+
+    def enter():
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(1e-5)
+        inside -= 1
+
+    def draw(rng):
+        enter()
+        return rng.standard_normal(1)
+
+    def move(x, log_density, rng):
+        enter()
+
+    normal = sterna.Reference(draw, lambda x: -0.5 * x[0] ** 2, {"x": sterna.Real(shape=1)})
+    sterna.sample(
+        lambda x: -(x[0] ** 2),
+        normal if which == "draw" else {"x": sterna.Normal(shape=1)},
+        **OPTIONS | {"n_copies": 2, "explorer": sterna.Cycle(sterna.Slice(), move) if which == "move" else "slice"},
+    )
+    assert most == 1
 
 
 def test_what_a_worker_prints_does_not_spoil_its_answers(capfd):

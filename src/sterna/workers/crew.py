@@ -28,8 +28,8 @@ Functions = dict[int, Callable[..., Any]]
 class Elsewhere(Protocol):
     """A place where evaluations happen for replicas that wait for them, each in a thread of its own."""
 
-    closed: bool
-    """Whether to evaluate no more, as the run ends."""
+    def end(self) -> None:
+        """Evaluate no more, as the run ends."""
 
     def functions(self) -> Functions:
         """Return what a replica's thread calls instead of the target's own functions."""
@@ -53,7 +53,7 @@ class Crew:
         done, _ = wait(futures, return_when=FIRST_EXCEPTION)
         failed = [future for future in futures if future in done and future.exception() is not None]
         if failed:
-            self._end()
+            self.end()
             wait(futures)
             failed[0].result()
 
@@ -68,14 +68,14 @@ class Crew:
             with callback.instead(self.elsewhere.functions()):
                 function(mine, first, last, *self.own.generator)
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Let replicas under way fail at their next evaluation."""
         if self.elsewhere is not None:
-            self.elsewhere.closed = True
+            self.elsewhere.end()
 
     def close(self) -> None:
         """Let the threads end."""
-        self._end()
+        self.end()
         self.pool.shutdown()
 
 

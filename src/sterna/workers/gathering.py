@@ -88,8 +88,8 @@ class Gathering:
         for replica in waiting:
             replica.switch()
 
-    def close(self) -> None:
-        """Nothing is left to end."""
+    def end(self) -> None:
+        """Nothing goes on by itself."""
 
 
 def evaluate_together(batch: Batch, asking: list[Replica], size: int) -> None:

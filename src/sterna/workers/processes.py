@@ -132,6 +132,8 @@ class Processes(Executor):
     def _serve(self, process: Process) -> None:
         while (call := self.calls.get()) is not None:
             future, message = call
+            if not future.set_running_or_notify_cancel():
+                continue
             try:
                 process = self._answer(process, future, message)
             except BaseException as error:  # whatever it is, somebody waits for the answer

@@ -3,7 +3,7 @@
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -91,7 +91,14 @@ class Submitted:
 
     def __init__(self, executor: Executor, sent: Mapping[int, Sent]) -> None:
         self.executor, self.sent = executor, sent
-        self.closed = False
+        self.ended = threading.Event()
+        self.waiting: set[Future[Any]] = set()
+
+    def end(self) -> None:
+        """Ask for nothing more, and take back what no worker has begun."""
+        self.ended.set()
+        for future in list(self.waiting):
+            future.cancel()
 
     def functions(self) -> dict[int, Callable[..., Any]]:
         """Return what a replica's thread calls instead of the target's own functions."""
@@ -119,22 +126,33 @@ class Submitted:
         return self._submit(sent.job(arguments, again=True))
 
     def _submit(self, job: tuple[Any, ...]) -> tuple[int, Any]:
-        if self.closed:
+        if self.ended.is_set():
             raise EvaluationError("The run has ended.")
+        future = self._future(job)
+        self.waiting.add(future)
         try:
-            answer: tuple[int, Any] = self._future(job).result()
+            if self.ended.is_set():  # in the meantime, too late for `end` to see this one
+                future.cancel()
+            answer: tuple[int, Any] = future.result()
+        except CancelledError:
+            raise EvaluationError("The run has ended.") from None
         except BrokenExecutor as error:
-            raise EvaluationError(
-                f"workers={self.executor!r} broke down: {error} The run cannot go on with it; "
-                "a number of workers instead starts processes that are replaced when they die."
-            ) from error
+            raise self._broken(error) from error
+        finally:
+            self.waiting.discard(future)
         return answer
+
+    def _broken(self, error: BrokenExecutor) -> EvaluationError:
+        return EvaluationError(
+            f"workers={self.executor!r} broke down: {error} The run cannot go on with it; "
+            "a number of workers instead starts processes that are replaced when they die."
+        )
 
     def _future(self, job: tuple[Any, ...]) -> "Future[tuple[int, Any]]":
         try:
             return self.executor.submit(evaluate, *job)
-        except BrokenExecutor:  # is a RuntimeError too, and reaches whoever asks after those who were waiting
-            raise
+        except BrokenExecutor as error:  # is a RuntimeError too, and reaches whoever asks after those who were waiting
+            raise self._broken(error) from error
         except RuntimeError as error:
             raise EvaluationError(f"workers={self.executor!r} takes no more work: {error}.") from error
 
