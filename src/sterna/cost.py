@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sterna.target import Target
 
 # A stretch of so many seconds can be timed; the best of so many stretches counts, as others were disturbed.
-LONG, STRETCHES = 1e-4, 3
-# What takes so many seconds is not done again, and no disturbance of the machine makes a difference.
+LONG, STRETCHES = 1e-4, 9
+# What takes so many seconds twice is not done again, and no disturbance of the machine makes a difference.
 TOO_LONG = 1e-2
 
 # Gradients are said to cost from 1 to so many evaluations.
@@ -54,18 +54,16 @@ def measured(target: "Target") -> Cost:
 
 def seconds_of(call: Callable[[int], object]) -> float:
     """Return the seconds of what `call` does a number of times; what is long is done twice, as the first may load."""
-    call(1)
-    times, least = 1, math.inf
+    least = min(clocked(call, 1), clocked(call, 1))
+    if least > TOO_LONG:
+        return least
+    times = 1
     while True:
-        spent = clocked(call, times)
-        if spent > LONG:
-            break
+        # a stretch is long enough only if the best of them is: one that was disturbed says nothing
+        least = min(clocked(call, times) for _ in range(STRETCHES))
+        if least > LONG:
+            return least / times
         times *= 4
-    if times == 1 and spent > TOO_LONG:
-        return spent
-    for _ in range(STRETCHES):
-        least = min(least, clocked(call, times) / times)
-    return least
 
 
 def clocked(call: Callable[[int], object], times: int) -> float:
