@@ -29,6 +29,13 @@ def test_posterior(result):
     assert np.array_equal(chains["a"].isel(chain=-1), posterior["a"])
 
 
+def test_a_variable_named_beta_is_kept_beside_the_schedule():
+    reference = {"beta": sterna.Normal()}
+    small = sterna.sample(lambda beta: -beta * beta, reference, n_chains=3, n_rounds=2, keep="all", progress=False)
+    assert small.chains["beta"].dims == ("copy", "draw", "chain")
+    assert np.array_equal(small.chains["annealing_beta"], small.schedule)
+
+
 def test_log_likelihood_is_that_of_the_draws(result):
     draws = result.posterior.isel(copy=1, draw=7)
     expected = quadratic(float(draws["a"]), draws["b"].values, draws["c"].values)

@@ -74,11 +74,15 @@ class Result:
 
     @cached_property
     def chains(self) -> "xarray.Dataset":
-        """Draws of all chains, with dimensions (copy, draw, chain, ...); needs `keep="all"`."""
+        """Draws of all chains, with dimensions (copy, draw, chain, ...); needs `keep="all"`.
+
+        The chains' betas are a coordinate, `beta`, or `annealing_beta` where a variable has that name.
+        """
         if self.settings.keep != "all":
             raise OptionError('Only the target chain was kept: sample with keep="all" to have the draws of all chains.')
         dataset = self._dataset(np.stack([record.draws for record in self.records]), ("copy", "draw", "chain"))
-        return dataset.assign_coords(beta=("chain", self.schedule))
+        name = "annealing_beta" if "beta" in dataset.variables else "beta"
+        return dataset.assign_coords({name: ("chain", self.schedule)})
 
     def _dataset(self, states: Numbers, lead: tuple[str, ...]) -> "xarray.Dataset":
         import xarray

@@ -203,6 +203,8 @@ def check_view(view: View) -> None:
 def dims_of(name: str, count: int, view: View | None) -> list[str]:
     """Name a variable's dimensions, in ArviZ's way where nobody has named them."""
     named = list(view.dims.get(name, ())) if view is not None else []
+    # a dimension that has the name of a variable would be its coordinate
+    named = [None if view is not None and dim in view.shown else dim for dim in named]
     named += [None] * (count - len(named))
     return [named[axis] or f"{name}_dim_{axis}" for axis in range(count)]
 

@@ -148,6 +148,7 @@ def test_edges_have_density_zero():
         numpyro.sample("effect", dist.Normal(0.0, scale))
         n = numpyro.sample("n", dist.Poisson(3.0))
         numpyro.sample("k", dist.Binomial(n, 0.5))
+        numpyro.factor("nothing", 0.0)
 
     target = sterna.from_numpyro(model)
     assert target.log_densities(np.array([-800.0, 0.1, 2.0, 1.0])) == (-np.inf, -np.inf)
@@ -174,7 +175,7 @@ def test_plates_are_dimensions():
         with numpyro.plate("row", 2, dim=-2), numpyro.plate("column", 3, dim=-1):
             x = numpyro.sample("x", dist.Dirichlet(jnp.ones(4)))
             numpyro.deterministic("first", x[..., 0])
-        numpyro.sample("a/b", dist.Normal(0.0, 1.0))
+        numpyro.factor("weight", numpyro.sample("a/b", dist.Normal(0.0, 1.0)))
 
     target = sterna.from_numpyro(model)
     result = sterna.sample(target, n_rounds=2, n_chains=2, explorer=sterna.Slice(), progress=False)
@@ -261,9 +262,20 @@ def empty():
     numpyro.sample("x", dist.Normal(0.0, 1.0), obs=0.0)
 
 
+def unobserved(y=None):
+    x = numpyro.sample("x", dist.Normal(0.0, 1.0))
+    numpyro.sample("y", dist.Normal(x, 1.0), obs=y)
+
+
+def shaped_by_a_value():
+    numpyro.factor("size", jnp.zeros(numpyro.sample("x", dist.Poisson(1.0))).sum())
+
+
 @pytest.mark.parametrize(
     ("model", "words"),
     [
+        (unobserved, "no observed site and no factor, so its posterior is its prior. Give the data"),
+        (shaped_by_a_value, "has a shape that depends on"),
         (subsampled, "subsample of 3 of 10"),
         (with_parameter, "parameter 'centre'"),
         (with_key, "random key"),
@@ -280,17 +292,48 @@ def test_refusals(model, words):
         sterna.from_numpyro(model)
 
 
+def test_a_shape_may_depend_on_data():
+    def model(group, y):
+        sizes = jnp.zeros(group.max() + 1)
+        effect = numpyro.sample("effect", dist.Normal(sizes, 1.0).to_event(1))
+        numpyro.sample("y", dist.Normal(effect[group], 1.0), obs=y)
+
+    target = sterna.from_numpyro(model, np.array([0, 1, 1, 2]), np.zeros(4))
+    assert target.dimension == 3
+
+
+def test_names_that_are_alike_as_identifiers_are_kept_apart():
+    def model():
+        a, b = (numpyro.sample(name, dist.Normal(0.0, 1.0)) for name in ("a.b", "a/b"))
+        numpyro.sample("y", dist.Normal(a + 2 * b, 0.1), obs=3.0)
+
+    result = sterna.sample(sterna.from_numpyro(model), n_rounds=4, n_chains=3, progress=False)
+    assert list(result.posterior) == ["a.b", "a/b"]
+
+
+def test_plates_of_several_sizes_name_no_dimension():
+    def model():
+        for name, size in (("x", 2), ("z", 3)):
+            with numpyro.plate("row", size):
+                numpyro.sample(name, dist.Normal(0.0, 1.0))
+        numpyro.factor("one", 1.0)
+
+    result = sterna.sample(sterna.from_numpyro(model), n_rounds=3, n_chains=3, progress=False)
+    assert result.posterior["x"].dims[2:] == ("x_dim_0",)
+    assert result.posterior["z"].dims[2:] == ("z_dim_0",)
+
+
 def test_not_a_model():
     with pytest.raises(sterna.TargetError, match=r"numpyro\.sample statements"):
         sterna.from_numpyro(3)
 
 
 def test_arviz_has_observations_and_pointwise_log_likelihoods():
-    """Two observed sites, one scaled, and a factor, which is no observation."""
+    """Two observed sites, scaled by a number and by an array, and a factor, which is no observation."""
 
     def model(y, z):
         mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
-        with numpyro.plate("row", len(y)):
+        with numpyro.plate("row", len(y)), numpyro.handlers.scale(scale=jnp.array([1.0, 3.0, 1.0])):
             numpyro.sample("y", dist.Normal(mu, 1.0), obs=y)
         with numpyro.handlers.scale(scale=2.0):
             numpyro.sample("z", dist.Poisson(jnp.exp(mu)), obs=z)
@@ -303,6 +346,7 @@ def test_arviz_has_observations_and_pointwise_log_likelihoods():
     pointwise = tree["log_likelihood"]
     assert set(pointwise.data_vars) == set(tree["observed_data"].data_vars) == {"y", "z"}
     assert pointwise["y"].dims == ("chain", "draw", "row")
-    assert pointwise["y"].values == pytest.approx(stats.norm(mu[..., None], 1.0).logpdf(y), abs=1e-12)
+    expected = [1.0, 3.0, 1.0] * stats.norm(mu[..., None], 1.0).logpdf(y)
+    assert pointwise["y"].values == pytest.approx(expected, abs=1e-12)
     assert pointwise["z"].values == pytest.approx(2.0 * stats.poisson(np.exp(mu)).logpmf(3), abs=1e-12)
     assert np.array_equal(tree["observed_data"]["y"], y)

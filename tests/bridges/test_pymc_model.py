@@ -286,6 +286,35 @@ def test_names_that_results_need(write, words):
         sterna.from_pymc(model)
 
 
+def test_initial_values_are_left_to_the_user():
+    """With coordinates, where PyMC itself refuses to freeze a model."""
+    with pm.Model(coords={"side": ["low", "high"]}) as model:
+        mu = pm.Normal("mu", [0.0, 1.0], 3.0, dims="side", initval=[-1.0, 1.0])
+        pm.Normal("y", mu, 1.0, observed=[-2.0, 2.0])
+    assert sterna.from_pymc(model).dimension == 2
+    assert list(model.rvs_to_initial_values[mu]) == [-1.0, 1.0]
+
+
+def test_a_dimension_with_the_name_of_a_variable():
+    with pm.Model(coords={"group": ["a", "b"]}) as model:
+        pm.Normal("effect", 0.0, pm.HalfNormal("group"), dims="group")
+        pm.Normal("y", model["effect"], 1.0, observed=[0.0, 1.0])
+    result = sterna.sample(model, n_rounds=3, n_chains=3, progress=False)
+    assert result.posterior["effect"].dims == ("copy", "draw", "effect_dim_0")
+    assert result.posterior["group"].dims == ("copy", "draw")
+    assert result.to_arviz()["posterior"]["effect"].shape[2:] == (2,)
+
+
+def test_what_is_added_to_a_model_later_is_not_in_its_result():
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        pm.Normal("y", x, 1.0, observed=1.0)
+    result = sterna.sample(model, n_rounds=3, n_chains=3, progress=False)
+    with model:
+        pm.Normal("w", x, 1.0, observed=[1.0, 2.0])
+    assert list(result.to_arviz()["log_likelihood"].data_vars) == ["y"]
+
+
 def test_the_command_line_takes_a_model(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("import pymc as pm\nwith pm.Model() as model:\n    pm.Normal('y', pm.Normal('x'), observed=1.0)\n")

@@ -5,7 +5,7 @@ reference's density. Discrete sites are stored as they are, and sampled.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
-from sterna.bridges.numpyro_sites import Layout, is_possible, log_prob_of, read_layout, unconstrain
+from sterna.bridges.numpyro_sites import Layout, is_possible, log_prob_of, read_layout, scale_of, unconstrain
 from sterna.bridges.numpyro_view import NumpyroView
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.reference import Reference
+from sterna.space import Kind
 from sterna.target import Target
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     """
     jax = import_jax()
     read = Model(model, args, kwargs)
-    kinds = {_identifier(name, read.sites): site.kind for name, site in read.sites.items()}
+    kinds: dict[str, Kind] = {}
+    for name, site in read.sites.items():
+        kinds[_identifier(name, {*read.sites, *kinds})] = site.kind
     values = together(read.log_densities, read.arrays, (callback.REFERENCE, callback.LIKELIHOOD))
     slopes = None
     if any(not site.discrete for site in read.sites.values()):
@@ -116,14 +119,18 @@ class Model:
         jax = import_jax()
         try:
             return read_layout(self)
-        except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
+        except (TypeError, jax.errors.JAXIndexError):  # JAX's own, among which that of a shape is no JAXTypeError
             self.places, self.arrays = [], []
         try:
             return read_layout(self)
-        except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
+        except (TypeError, jax.errors.JAXIndexError) as error:
+            if "concrete" not in str(error) and not isinstance(
+                error, (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+            ):
+                raise
             raise TargetError(
-                f"The NumPyro model {self.name} branches on the value of a variable, which JAX cannot compile: use "
-                f"jnp.where or jax.lax.cond. ({str(error).splitlines()[0]})"
+                f"The NumPyro model {self.name} branches on the value of a variable, or has a shape that depends on "
+                f"one, which JAX cannot compile: use jnp.where or jax.lax.cond. ({str(error).splitlines()[0]})"
             ) from None
 
     def trace(self, arrays: list[Any], key: Any, choose: Callable[[Any], Any] | None = None) -> Mapping[str, Any]:
@@ -166,7 +173,7 @@ class Model:
             if found["type"] != "sample":
                 continue
             log_prob = log_prob_of(found)
-            scale = 1.0 if found["scale"] is None else found["scale"]
+            scale = scale_of(found)
             if name in stored:
                 possible &= is_possible(found)
                 reference += numpy.sum(log_prob) + self.sites[name].log_jacobian(stored[name], found)
@@ -209,11 +216,11 @@ class _Draw:
         return np.asarray(self.compiled(words, self.arrays))
 
 
-def _identifier(name: str, all_names: Mapping[str, Any]) -> str:
+def _identifier(name: str, taken: Container[str]) -> str:
     """Return a name under which the space knows a site, whose own may be any text."""
     if name.isidentifier():
         return name
     plain = re.sub(r"\W", "_", f"site_{name}")
-    while plain in all_names:
+    while plain in taken:
         plain += "_"
     return plain

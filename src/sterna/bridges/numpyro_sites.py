@@ -96,19 +96,32 @@ def read_layout(model: Any) -> Layout:
     """Find the unobserved sites of a model, by a run in which values are symbols."""
     jax = import_jax()
     layout = Layout({}, {})
+    sizes: dict[str, set[int]] = {}
+    informed = False
 
     def read(key: Any, arrays: Any) -> None:
         with refusing(model.name):
             trace = model.trace(arrays, key)
+        nonlocal informed
         start = 0
         for name, found in trace.items():
             if found["type"] in ("deterministic", "sample"):
                 layout.plates[name] = plates_of(found, taken=trace)
+                for axis, plate in layout.plates[name].items():
+                    sizes.setdefault(plate, set()).add(np.shape(found["value"])[axis])
+            if found["type"] == "sample" and (found["is_observed"] or found["scale"] is not None):
+                informed = True
             if found["type"] == "sample" and not found["is_observed"]:
                 layout.sites[name] = site_of(name, found, start)
                 start = layout.sites[name].stop
 
     in_64_bits(lambda: jax.eval_shape(read, jax.random.key(0), model.arrays))()
+    _drop_uneven(layout.plates, sizes)
+    if not informed:
+        raise TargetError(
+            f"The NumPyro model {model.name} has no observed site and no factor, so its posterior is its prior. Give "
+            "the data where the model takes them, such as from_numpyro(model, x, y=y)."
+        )
     if not layout.sites:
         raise TargetError(f"The NumPyro model {model.name} has no unobserved sample site: there is nothing to sample.")
     return layout
@@ -124,6 +137,17 @@ def plates_of(found: Any, taken: Any) -> dict[int, str]:
         for axis, plate in places.items()
         if 0 <= axis < len(shape) and shape[axis] == plate.size and taken.get(plate.name, {}).get("type") == "plate"
     }
+
+
+def _drop_uneven(plates: dict[str, dict[int, str]], sizes: dict[str, set[int]]) -> None:
+    """Leave out the names of plates that have several sizes, as a dimension has one."""
+    for name, axes in plates.items():
+        plates[name] = {axis: plate for axis, plate in axes.items() if len(sizes[plate]) == 1}
+
+
+def scale_of(found: Any) -> Any:
+    """Return the power of a site's density."""
+    return 1.0 if found["scale"] is None else found["scale"]
 
 
 def refusing(model: str) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.bridges.device import import_jax, in_64_bits
-from sterna.bridges.numpyro_sites import log_prob_of
+from sterna.bridges.numpyro_sites import log_prob_of, scale_of
 
 if TYPE_CHECKING:
     from sterna.bridges.numpyro_model import Model
@@ -55,7 +55,7 @@ class NumpyroView:
 
     def _log_likelihoods_at(self, state: Any) -> dict[str, Any]:
         _, trace = self.model.at(state, self.model.arrays)
-        return {name: (site["scale"] or 1.0) * log_prob_of(site) for name, site in _observed(trace)}
+        return {name: scale_of(site) * log_prob_of(site) for name, site in _observed(trace)}
 
     @staticmethod
     def _of_many(function: Any) -> Any:

@@ -72,7 +72,13 @@ def _frozen(model: Any) -> Any:
 
     if not model.data_vars and not model.coords:
         return model
-    frozen = freeze_dims_and_data(model)
+    # PyMC freezes no model that has initial values, of which a run needs none
+    initial = dict(model.rvs_to_initial_values)
+    try:
+        model.rvs_to_initial_values.update(dict.fromkeys(initial))
+        frozen = freeze_dims_and_data(model)
+    finally:
+        model.rvs_to_initial_values.update(initial)
     frozen.check_bounds = model.check_bounds
     # in the user's order, which freezing does not keep
     for own, users in ((frozen.free_RVs, model.free_RVs), (frozen.deterministics, model.deterministics)):

@@ -28,6 +28,8 @@ class PymcView:
         self.variables = [*model.free_RVs, *model.deterministics]
         self.shown: Sequence[str] = [rv.name for rv in self.variables]
         self.coords, self.dims = coords_and_dims_for_inferencedata(model)
+        # the user may add to a model that is not frozen
+        self.observed_variables = list(model.observed_RVs)
         self.observed, self.constants = find_observations(model), find_constants(model)
 
     def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
@@ -38,7 +40,7 @@ class PymcView:
         """What ArviZ holds beside the posterior, by group and name; log-likelihoods have the states' leading axes."""
         found = {"observed_data": self.observed, "constant_data": self.constants}
         if log_likelihood:
-            names = [rv.name for rv in self.model.observed_RVs]
+            names = [rv.name for rv in self.observed_variables]
             found["log_likelihood"] = dict(zip(names, _apply(self._log_likelihood, states), strict=True))
         return found
 
@@ -48,7 +50,7 @@ class PymcView:
 
     @cached_property
     def _log_likelihood(self) -> Any:
-        return self._of_many(self.model.logp(vars=self.model.observed_RVs, sum=False))
+        return self._of_many(self.model.logp(vars=self.observed_variables, sum=False))
 
     def _of_many(self, graphs: list[Any]) -> Any:
         """Return the function of a matrix of states that computes graphs of one."""
