@@ -6,6 +6,7 @@ import math
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special
 from ways import WAYS, AsPython
@@ -132,7 +133,6 @@ def exact_weighted_sum(mu, y):
 
 ARRAYS = {
     "vector": np.array([1.0, 2.0, 3.0]),
-    "matrix": np.arange(6.0).reshape(2, 3),
     "three axes": np.arange(24.0).reshape(2, 3, 4),
     "integers": np.array([1, -2, 3]),
     "small integers": np.array([1, 2, 3], dtype=np.int8),
@@ -446,6 +446,36 @@ NO_NUMBERS = {
     "foreign byte order": np.ones(2, dtype=np.dtype(np.float64).newbyteorder()),
     "object": object(),
 }
+
+
+@pytest.mark.parametrize("value", [[1.0, 2.0, 3.0], (1, 2, 3), [[1, 2], [3, 4]]])
+def test_lists_of_numbers_are_arrays_whether_compiled_or_not(value):
+    def log_likelihood(mu, y):
+        return mu + np.sum(y * 2)
+
+    def as_python(mu, y):
+        return mu + np.sum(y * 2) + 0 * len(str({}))
+
+    compiled, plain = (scalar_target(one, {"y": value}) for one in (log_likelihood, as_python))
+    assert compiled.compiled > plain.compiled
+    assert value_of(compiled) == value_of(plain) == 1.5 + 2 * np.sum(value)
+    if isinstance(value, list):
+        value.append(value[0])
+        assert value_of(plain) == value_of(compiled)
+
+
+OWN_MEANING = {
+    "masked": (np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1]), lambda mu, y: mu + np.sum(y), 3.0),
+    "series": (pd.Series([1.0, 2.0, 4.0]), lambda mu, y: mu + y.std(), np.std([1.0, 2.0, 4.0], ddof=1)),
+}
+
+
+@pytest.mark.parametrize("kind", OWN_MEANING)
+def test_data_that_are_more_than_arrays_keep_their_meaning(kind):
+    value, function, expected = OWN_MEANING[kind]
+    target = scalar_target(function, {"y": value})
+    assert "give numpy.asarray of it if an array will do" in target.notes[0]
+    assert value_of(target) == pytest.approx(1.5 + expected)
 
 
 @pytest.mark.parametrize("kind", NO_NUMBERS)

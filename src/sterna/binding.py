@@ -158,21 +158,46 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
     for name, value in {**given, **own}.items():
         try:
             # a copy, so that the target does not change when the user's array does
-            array = value if name in own else np.array(value, order="C")
-            numba.from_dtype(array.dtype)
-            if array.dtype.kind not in "biuf":
-                raise TypeError
-        except (TypeError, ValueError, NumbaError):
-            reasons[name] = f"data[{name!r}] is {_describe(value)}, not an array of numbers"
+            array = value if name in own else _array_of(value)
+        except (TypeError, ValueError, NumbaError) as error:
+            reasons[name] = f"data[{name!r}] is {_describe(value)}, {error if type(error) is TypeError else NO_NUMBERS}"
             if isinstance(value, np.ndarray):
                 given[name] = _frozen(value.copy())
             continue
         arrays[name] = array
-        if isinstance(value, np.ndarray) and name in given:
+        if isinstance(value, (np.ndarray, list, tuple)) and name in given:
+            # compiled or not, a function gets the same
             given[name] = _frozen(array)
         places[name] = len(block)
         block += [array.ctypes.data, *array.shape]
     return Data(given, arrays, reasons, places), np.array(block, dtype=np.int64)
+
+
+NO_NUMBERS = "not an array of numbers"
+
+
+def _array_of(value: Any) -> NDArray[Any]:
+    """Return an array of numbers as compiled code reads it, if a function cannot tell it from what was given."""
+    if type(value) is not np.ndarray and not isinstance(value, (bool, int, float, np.generic, list, tuple)):
+        if hasattr(value, "__array__"):
+            raise TypeError(
+                "which may do otherwise than an array (a Series has indices, a matrix another product): give "
+                "numpy.asarray of it if an array will do"
+            )
+        raise TypeError(NO_NUMBERS)
+    array = np.array(value, order="C")
+    numba.from_dtype(array.dtype)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(NO_NUMBERS)
+    return array
+
+
+def not_numbers(data: Data) -> list[str]:
+    """Say which data hold NaN, or are lists that hold no numbers: what errors of a target are often about."""
+    odd = [f"data[{name!r}] contains NaN" for name, array in data.arrays.items() if np.isnan(array).any()]
+    return odd + [
+        data.reasons[name] for name in data.reasons if isinstance(data.given[name], (list, tuple, np.ndarray))
+    ]
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -253,7 +253,7 @@ class _Run:
             raise InitialStateError(
                 f"The likelihood is zero (log_likelihood = {how}) at all of {tries} draws from the "
                 "reference, so there is no place to start. Check the likelihood at a point where it must be positive, "
-                "or narrow the reference."
+                f"or narrow the reference.{self.target.odd_data}"
             )
         for copy in self.copies:
             for j in np.flatnonzero(copy.logs[:, LOG_LIKELIHOOD] == -np.inf):

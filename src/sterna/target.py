@@ -219,6 +219,12 @@ class Target:
         return dict(self._data.given)
 
     @property
+    def odd_data(self) -> str:
+        """A sentence about data that are no numbers, for messages; empty if there are none."""
+        odd = binding.not_numbers(self._data)
+        return f" Note that {'; '.join(odd)}." if odd else ""
+
+    @property
     def fitted(self) -> FittedMap | None:
         """The reference that a run fits to its draws, if there is one."""
         return self.space.map if isinstance(self.space.map, FittedMap) else None

@@ -87,6 +87,12 @@ def _point(target: Target, state: NDArray[np.float64]) -> str:
         return f"the state {state}"
 
 
+def _advice(error: Exception) -> str:
+    if isinstance(error, (ArithmeticError, ValueError)):
+        return "Return -inf where the likelihood is zero, and mend the function elsewhere."
+    return "Mend the function: it must return a number wherever the reference has draws."
+
+
 @contextmanager
 def naming_the_point(target: Target, states: NDArray[np.float64], at_work: NDArray[np.int64]) -> Iterator[None]:
     """Turn what a target raised, or its NaN, into an error that names the point at which it happened."""
@@ -102,12 +108,11 @@ def naming_the_point(target: Target, states: NDArray[np.float64], at_work: NDArr
         if isinstance(error, NotANumber):
             raise EvaluationError(
                 f"The {error}{where}. A log-density must be a number below +inf: "
-                "return -inf where the likelihood is zero."
+                f"return -inf where the likelihood is zero.{target.odd_data}"
             ) from None
         if isinstance(error, Error):
             raise type(error)(f"{error} This happened{where}.") from error.__cause__
         who = " or ".join(["The target", *target.moves])
         raise EvaluationError(
-            f"{who} raised {type(error).__name__}: {error}{where}. "
-            "Return -inf where the likelihood is zero, and mend the function elsewhere."
+            f"{who} raised {type(error).__name__}: {str(error).strip()}{where}. {_advice(error)}{target.odd_data}"
         ) from error
