@@ -470,6 +470,24 @@ OWN_MEANING = {
 }
 
 
+def test_a_variable_that_the_likelihood_does_not_take_is_noted():
+    """A prior whose name is misspelt, of a parameter with a default; not where variables may depend on each other."""
+
+    def log_likelihood(mu, sigma=1.0):
+        return -0.5 * (mu / sigma) ** 2
+
+    target = sterna.Target(log_likelihood, {"mu": sterna.Normal(), "sgima": sterna.HalfNormal()})
+    assert target.notes == ["log_likelihood does not take sgima of the reference: sgima keeps its prior."]
+    assert sterna.Target(log_likelihood, {"mu": sterna.Normal(), "sigma": sterna.HalfNormal()}).notes == []
+    assert sterna.Target(lambda x: -x[0], {"mu": sterna.Normal(), "b": sterna.Normal()}).notes == []
+    joint = sterna.Reference(
+        lambda rng: (rng.random(), rng.random()),
+        lambda mu, tau: 0.0,
+        {"mu": sterna.Real(0, 1), "tau": sterna.Real(0, 1)},
+    )
+    assert sterna.Target(lambda mu: -mu, joint).notes == []
+
+
 @pytest.mark.parametrize("kind", OWN_MEANING)
 def test_data_that_are_more_than_arrays_keep_their_meaning(kind):
     value, function, expected = OWN_MEANING[kind]
@@ -552,8 +570,8 @@ def test_numbers_of_all_kinds_are_numbers(value):
     ("value", "message"),
     [
         (np.ones(3), r"f returned an array of shape \(3,\); it must return one number \(did you forget a sum\?\)"),
-        ([1.0], r"f returned an array of shape \(1,\)"),
-        ((1.0, 2.0), r"f returned an array of shape \(2,\)"),
+        ([1.0], "f returned a list of 1; it must return one number"),
+        ((1.0, 2.0), "f returned a tuple of 2; it must return one number, and nothing beside it"),
         (None, "f returned None; it must return one number"),
         ("abc", "f returned 'abc'"),
         (1j, "f returned 1j"),

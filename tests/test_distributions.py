@@ -94,8 +94,9 @@ DISCRETE = {
     "Geometric": (sterna.Geometric(0.2), stats.geom(0.2)),
     "Geometric of large chance": (sterna.Geometric(0.7), stats.geom(0.7)),
     "Geometric from 0": (sterna.Geometric(0.2, 0), stats.geom(0.2, loc=-1)),
-    "NegativeBinomial": (sterna.NegativeBinomial(3.5, 0.3), stats.nbinom(3.5, 0.3)),
-    "NegativeBinomial of small n": (sterna.NegativeBinomial(0.4, 0.1), stats.nbinom(0.4, 0.1)),
+    "NegativeBinomial": (sterna.NegativeBinomial(n=3.5, p=0.3), stats.nbinom(3.5, 0.3)),
+    "NegativeBinomial by its mean": (sterna.NegativeBinomial(5.0, 2.5), stats.nbinom(2.5, 2.5 / 7.5)),
+    "NegativeBinomial of small n": (sterna.NegativeBinomial(n=0.4, p=0.1), stats.nbinom(0.4, 0.1)),
     "Binomial": (sterna.Binomial(12, 0.3), stats.binom(12, 0.3)),
     "Binomial of many trials": (sterna.Binomial(200, 0.6), stats.binom(200, 0.6)),
 }
@@ -233,7 +234,7 @@ def test_probabilities_sum_to_one(name):
         (sterna.Weibull(2.0), [-1.0, 0.0]),
         (sterna.Pareto(2.0, 3.0), [-1.0, 2.9]),
         (sterna.TruncatedNormal(0.0, 1.0, -1.0, 2.0), [-1.1, 2.1]),
-        (sterna.NegativeBinomial(2.0, 0.5), [-1, 0.5]),
+        (sterna.NegativeBinomial(n=2.0, p=0.5), [-1, 0.5]),
         (sterna.Bernoulli(0.3), [-1, 0.5, 2]),
         (sterna.Spin(0.3), [0, 2]),
         (sterna.Categorical([0.5, 0.5]), [-1, 0.5, 2, 70]),
@@ -489,7 +490,7 @@ def test_integers_are_whole_numbers():
 
 def test_distribution_shows_what_was_given():
     assert repr(sterna.Normal(0, 1)) == "Normal(mu=0, sigma=1)"
-    assert repr(sterna.Gamma(2.0, shape=3)) == "Gamma(alpha=2.0, rate=1.0, shape=3)"
+    assert repr(sterna.Gamma(2.0, shape=3)) == "Gamma(alpha=2.0, beta=1.0, shape=3)"
 
 
 # ---------------------------------------------------------------------------------------------- bad arguments
@@ -499,8 +500,8 @@ GOOD = {
     sterna.HalfNormal: {"sigma": 1.0},
     sterna.Uniform: {"lower": 0.0, "upper": 1.0},
     sterna.LogUniform: {"lower": 1.0, "upper": 2.0},
-    sterna.Exponential: {"rate": 1.0},
-    sterna.Gamma: {"alpha": 1.0, "rate": 1.0},
+    sterna.Exponential: {"lam": 1.0},
+    sterna.Gamma: {"alpha": 1.0, "beta": 1.0},
     sterna.InverseGamma: {"alpha": 1.0, "beta": 1.0},
     sterna.Beta: {"alpha": 1.0, "beta": 1.0},
     sterna.Cauchy: {"alpha": 0.0, "beta": 1.0},
@@ -517,7 +518,7 @@ GOOD = {
     sterna.Dirichlet: {"a": [1.0, 2.0]},
     sterna.MultivariateNormal: {"mu": [0.0, 0.0], "cov": [[1.0, 0.0], [0.0, 1.0]]},
 }
-POSITIVE = {"sigma", "rate", "nu", "beta", "alpha", "a"}
+POSITIVE = {"sigma", "lam", "nu", "beta", "alpha", "a"}
 ARGUMENTS = [(kind, name) for kind, arguments in GOOD.items() for name in arguments]
 
 
@@ -528,7 +529,7 @@ def spoilt(good, bad):
     return bad
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, "abc", None, {}, "all text"], ids=repr)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, "abc", "0.5", None, {}, "all text"], ids=repr)
 @pytest.mark.parametrize(("kind", "name"), ARGUMENTS, ids=lambda part: getattr(part, "__name__", part))
 def test_argument_that_is_no_finite_number_is_named(kind, name, bad):
     given = "text" if bad == "all text" else spoilt(GOOD[kind][name], bad)
@@ -562,6 +563,8 @@ def test_argument_that_must_be_positive_is_named(kind, name, bad):
         (lambda: sterna.Binomial(2.5, 0.5), "n must be an integer from 0 up"),
         (lambda: sterna.Binomial(-1, 0.5), "n must be an integer from 0 up"),
         (lambda: sterna.Poisson(0.0), "mu must be positive"),
+        (lambda: sterna.NegativeBinomial(3.0, p=0.5), "give mu and alpha, or n and p"),
+        (lambda: sterna.NegativeBinomial(3.0, 0.0), "mu and alpha must be positive"),
         (lambda: sterna.DiscreteUniform(0.5, 3), "lower and upper must be integers"),
         (lambda: sterna.DiscreteUniform(4, 3), "lower must not exceed upper"),
         (lambda: sterna.Categorical([0.5, 0.6]), r"p must sum to 1 \(it sums to 1.1\)"),

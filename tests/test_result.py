@@ -66,6 +66,14 @@ def test_what_is_printed(result):
     assert result._repr_html_().startswith("<pre>variable")
 
 
+def test_notes_are_printed():
+    result = sterna.sample(
+        lambda x: 0.0 * len(str({})) - x, {"x": sterna.Normal()}, n_chains=2, n_rounds=2, progress=False
+    )
+    assert len(result.notes) == 1
+    assert f"Note: {result.notes[0]}" in str(result).splitlines()
+
+
 def test_rows_that_are_not_printed_are_counted():
     """A report shows twenty, of more scalars than there are coordinates where a simplex has one the more."""
     reference = {"p": sterna.Dirichlet([1.0] * 70)}

@@ -165,6 +165,31 @@ def test_value_that_is_no_log_density_is_named_with_its_point(way, value, text, 
     assert mu > 0.5
 
 
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([1.0, math.nan], r"log-likelihood is NaN at mu=.* Note that data\['y'\] contains NaN\."),
+        (
+            [1.0, None],
+            r"raised TypeError.* Mend the function.* Note that data\['y'\] is of type list, not an array of numb",
+        ),
+    ],
+)
+def test_data_that_may_be_the_reason_are_named(y, words):
+    with pytest.raises(sterna.EvaluationError, match=words):
+        sterna.sample(lambda mu, y: mu - (y[1] - 1.0) ** 2, {"mu": sterna.Normal()}, {"y": y}, progress=False)
+
+
+def test_a_target_shows_what_it_is():
+    target = sterna.models.normal(2)
+    assert repr(target) == f"<sterna.Target normal of x: dimension 2, {'compiled' if target.compiled else 'not'}>"
+
+
+def test_explorers_may_be_named_like_their_classes():
+    small = sterna.sample(sterna.models.normal(2), explorer="Slice", n_chains=2, n_rounds=2, progress=False)
+    assert small.explorer == "slice"
+
+
 def test_point_is_named_to_the_last_digit():
     """Whoever calls the function at the point named meets the same error."""
     seen = []
@@ -211,7 +236,7 @@ def test_error_only_python_can_raise_is_named_with_its_point():
     ("function", "message"),
     [
         (lambda mu, k: k * mu, r"log_likelihood returned an array of shape \(2,\).*did you forget a sum"),
-        (lambda mu, k: (mu, mu), r"log_likelihood returned an array of shape \(2,\)"),
+        (lambda mu, k: (mu, mu), "log_likelihood returned a tuple of 2; it must return one number"),
         (lambda mu, k: None, "log_likelihood returned None; it must return one number"),
         (lambda mu, k: "text", "log_likelihood returned 'text'; it must return one number"),
     ],

@@ -19,6 +19,7 @@ from sterna.warnings import ONCE_IN, _evidence, _rounds, _saturated, _unknown
 KINDS = {
     "unknown": "The evidence is ",
     "zeros": "The likelihood is zero at all",
+    "constant": "The log-likelihood is 2 at all draws",
     "rounds": "The run has not settled",
     "chains": "Too few chains",
     "reference": "The reference is far",
@@ -53,6 +54,14 @@ def test_runs_without_fault_have_no_warnings(seed):
     target = sterna.Target(gain, {"z": sterna.Bernoulli(0.5, shape=10)})
     assert sterna.sample(target, n_rounds=10, n_copies=2, seed=seed, progress=False).warnings == []
     assert normal(5, 5.0, n_rounds=10, n_copies=2, seed=seed).warnings == []
+
+
+def test_a_likelihood_that_never_varies():
+    """Which is what forgotten data look like; a likelihood of zeros and ones has varied."""
+    flat = sterna.sample(lambda x: 2.0, {"x": sterna.Normal()}, n_rounds=8, progress=False)
+    assert kinds(flat) == ["constant"]
+    halved = sterna.sample(lambda x: 2.0 if x > 0 else -np.inf, {"x": sterna.Normal()}, n_rounds=8, progress=False)
+    assert kinds(halved) == []
 
 
 def test_zeros_of_the_reference_are_no_reason_to_warn():

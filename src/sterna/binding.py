@@ -127,6 +127,16 @@ def arguments_of(
     return tuple(arguments)
 
 
+def not_taken(arguments: tuple[Argument, ...], what: str, space: Space) -> list[str]:
+    """Note the variables that a function of variables by name does not take: the name may be misspelt on one side."""
+    taken = {argument.name for argument in arguments if argument.source == "variable"}
+    others = [name for name in space.names if name not in taken]
+    if not others or any(argument.source == "flat" for argument in arguments):
+        return []
+    it = f"{others[0]} keeps its prior" if len(others) == 1 else "they keep their priors"
+    return [f"{what} does not take {', '.join(others)} of the reference: {it}."]
+
+
 @dataclass(frozen=True)
 class Data:
     """Observed data: as given for Python functions, and as typed arrays in memory for compiled ones."""
@@ -378,6 +388,11 @@ def as_number(value: Any, what: str) -> float:
     """Check that a Python function returned one number."""
     if type(value) is float:
         return value
+    if isinstance(value, (tuple, list)):
+        kind = type(value).__name__
+        raise TargetError(
+            f"{what} returned a {kind} of {len(value)}; it must return one number, and nothing beside it."
+        )
     if np.ndim(value) != 0:
         raise TargetError(
             f"{what} returned an array of shape {np.shape(value)}; it must return one number (did you forget a sum?)."

@@ -75,6 +75,8 @@ class Distribution:
     def _numbers(self, name: str, value: ArrayLike) -> Numbers:
         """Check that an argument is a finite number or a filled array of them."""
         try:
+            if np.asarray(value).dtype.kind not in "biufO":  # NumPy reads numbers out of text
+                raise TypeError
             array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError):
             raise TargetError(f"{self!r}: {name} must be a number or an array of numbers.") from None
@@ -157,25 +159,25 @@ class LogUniform(Distribution):
 
 
 class Exponential(Distribution):
-    """Exponential distribution with mean 1/rate."""
+    """Exponential distribution with rate `lam`, and so with mean 1/lam."""
 
-    def __init__(self, rate: ArrayLike = 1.0, *, shape: Any = None) -> None:
-        (rate_,) = self._take(shape, rate=rate)
-        self._require(rate_ > 0, "rate must be positive")
-        self._set(densities.EXPONENTIAL, [rate_, np.log(rate_)], 0.0, math.inf)
+    def __init__(self, lam: ArrayLike = 1.0, *, shape: Any = None) -> None:
+        (lam_,) = self._take(shape, lam=lam)
+        self._require(lam_ > 0, "lam must be positive")
+        self._set(densities.EXPONENTIAL, [lam_, np.log(lam_)], 0.0, math.inf)
 
 
 class Gamma(Distribution):
-    """Gamma distribution with shape parameter `alpha` and mean alpha/rate.
+    """Gamma distribution with shape parameter `alpha` and rate `beta`, and so with mean alpha/beta.
 
     A shape below about 0.01 puts draws beyond the smallest float64; they are moved to it.
     """
 
-    def __init__(self, alpha: ArrayLike, rate: ArrayLike = 1.0, *, shape: Any = None) -> None:
-        alpha_, rate_ = self._take(shape, alpha=alpha, rate=rate)
-        self._require((alpha_ > 0) & (rate_ > 0), "alpha and rate must be positive")
-        constant = alpha_ * np.log(rate_) - _lgamma(alpha_)
-        self._set(densities.GAMMA, [alpha_, rate_, constant], _TINY, math.inf)
+    def __init__(self, alpha: ArrayLike, beta: ArrayLike = 1.0, *, shape: Any = None) -> None:
+        alpha_, beta_ = self._take(shape, alpha=alpha, beta=beta)
+        self._require((alpha_ > 0) & (beta_ > 0), "alpha and beta must be positive")
+        constant = alpha_ * np.log(beta_) - _lgamma(alpha_)
+        self._set(densities.GAMMA, [alpha_, beta_, constant], _TINY, math.inf)
         self.lower = 0.0
 
 
@@ -421,10 +423,29 @@ class Binomial(Distribution):
 
 
 class NegativeBinomial(Distribution):
-    """Number of failures before the `n`-th success, with success probability `p`; n need not be whole."""
+    """Counts with mean `mu` and variance mu + mu**2 / alpha.
 
-    def __init__(self, n: ArrayLike, p: ArrayLike, *, shape: Any = None) -> None:
-        n_, p_ = self._take(shape, n=n, p=p)
+    With `n` and `p` instead: failures before the n-th success, of probability p; neither n nor alpha need be whole.
+    """
+
+    def __init__(
+        self,
+        mu: ArrayLike | None = None,
+        alpha: ArrayLike | None = None,
+        *,
+        n: ArrayLike | None = None,
+        p: ArrayLike | None = None,
+        shape: Any = None,
+    ) -> None:
+        if mu is not None and alpha is not None and n is None and p is None:
+            mu_, n_ = self._take(shape, mu=mu, alpha=alpha)
+            self._require((mu_ > 0) & (n_ > 0), "mu and alpha must be positive")
+            p_ = n_ / (mu_ + n_)
+        elif n is not None and p is not None and mu is None and alpha is None:
+            n_, p_ = self._take(shape, n=n, p=p)
+        else:
+            given = f"mu={mu!r}, alpha={alpha!r}, n={n!r}, p={p!r}"
+            raise TargetError(f"NegativeBinomial({given}): give mu and alpha, or n and p.")
         self._require((n_ > 0) & (p_ > 0) & (p_ < 1), "n must be positive and p strictly between 0 and 1")
         odds = (1 - p_) / p_
         self._require(n_ * odds < 1e12, "the mean n(1-p)/p must be below 1e12 for its draws to be exact")

@@ -113,10 +113,10 @@ def as_explorer(explorer: Any, target: Target) -> Explorer:
         own = target.explorer
         if own is not None and own.name == explorer:
             return own
-        if explorer not in EXPLORERS:
+        if explorer.lower() not in EXPLORERS:
             names = sorted({*EXPLORERS, *([own.name] if own else [])})
             raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
-        return EXPLORERS[explorer]()
+        return EXPLORERS[explorer.lower()]()
     if isinstance(explorer, Mapping):
         return Blocks(explorer)
     chosen = as_move(explorer)

@@ -11,10 +11,13 @@ from rich.table import Table
 
 from sterna.chains import saturated
 from sterna.summary import table_of
+from sterna.tuning.batches import Estimate
 
 if TYPE_CHECKING:
     from sterna.result import Result
 
+# An estimate of the log evidence with a larger error is not worth its digits.
+MOST_ERROR = 100.0
 # Lines of a file are not broken.
 WIDE = 200
 
@@ -51,6 +54,8 @@ def _write(result: "Result", console: Console, most_rows: int) -> None:
         console.print("\nNo warnings.")
     for warning in result.warnings:
         console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=True)
+    for note in dict.fromkeys(result.notes):
+        console.print(f"\n[bold]Note:[/bold] {escape(note)}", soft_wrap=True)
 
 
 def facts(result: "Result") -> list[tuple[str, str]]:
@@ -59,9 +64,9 @@ def facts(result: "Result") -> list[tuple[str, str]]:
     copies = f" of {settings.n_copies} copies" if settings.n_copies > 1 else ""
     low, high = result.log_evidence.interval()
     others = ", ".join(
-        f"{name.replace('_', ' ')} {estimate}"
+        f"{name.replace('_', ' ')} {estimate if _is_usable(estimate) else 'unusable'}"
         for name, estimate in result.evidence.items()
-        if name != result.evidence_name and not name.startswith("thermodynamic") and estimate.valid
+        if name != result.evidence_name and not name.startswith("thermodynamic")
     )
     return [
         ("log evidence", f"{result.log_evidence} (95 %: {low:.3f} to {high:.3f})"),
@@ -82,6 +87,11 @@ def facts(result: "Result") -> list[tuple[str, str]]:
             f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
         ),
     ]
+
+
+def _is_usable(estimate: Estimate) -> bool:
+    """Whether an estimate says more than its name; one whose weights overflow has an error of many digits."""
+    return estimate.valid and estimate.error < MOST_ERROR
 
 
 def _barrier(result: "Result") -> str:

@@ -161,7 +161,11 @@ class Target:
             raise TargetError(f'vectorized={vectorized!r} is not known: give True, False or "padded".')
         self._vectorized = vectorized
         weakref.finalize(self, callback.forget, self._handles)
-        functions = {"log_likelihood": self._density(log_likelihood, "log_likelihood", callback.LIKELIHOOD)}
+        functions = {
+            "log_likelihood": self._density(
+                log_likelihood, "log_likelihood", callback.LIKELIHOOD, independent=isinstance(reference, Mapping)
+            )
+        }
         if local_change is not None:
             functions["likelihood_change"] = self._change(local_change, "local_change", callback.CHANGE)
         self._compile_whole = gradient.compile_whole if isinstance(gradient, Bridged) else None
@@ -206,6 +210,11 @@ class Target:
             f"The target {self.name} holds addresses of this process and cannot be pickled: build it anew in the other "
             "process, and send arrays such as result.posterior instead of a result."
         )
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.space.names[:8]) + (", ..." if len(self.space.names) > 8 else "")
+        how = "compiled" if self.compiled else "not all compiled"
+        return f"<sterna.Target {self.name} of {names}: dimension {self.dimension}, {how}>"
 
     def __copy__(self) -> "Target":
         return self
@@ -376,7 +385,7 @@ class Target:
         self._alive.append(entry)
         return Entry(address_of(entry, signature), handle, notes)
 
-    def _density(self, function: Callable[..., Any], what: str, place: int) -> int:
+    def _density(self, function: Callable[..., Any], what: str, place: int, independent: bool = False) -> int:
         if isinstance(function, Together):
             return self._together_entry(function, what, place)
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
@@ -385,6 +394,8 @@ class Target:
             self.notes.append(
                 f"{what}: {arguments[0].name} is no variable, so it receives all of them ({names}) as one vector."
             )
+        if place == callback.LIKELIHOOD and independent:
+            self.notes.extend(binding.not_taken(arguments, what, self.space))
         if self._vectorized and place == callback.LIKELIHOOD:
             fitted = self.fitted
 

@@ -29,7 +29,7 @@ HIGH_R_HAT, MOST_SCALARS = 1.05, 20
 
 def warnings_of(result: "Result") -> list[str]:
     """All warnings that a result deserves."""
-    checks = (_unknown, _saturated, _restarts, _stuck, _diverged, _evidence, _rounds, _copies)
+    checks = (_unknown, _uninformed, _saturated, _restarts, _stuck, _diverged, _evidence, _rounds, _copies)
     return [text for check in checks if (text := check(result)) is not None]
 
 
@@ -47,6 +47,17 @@ def _unknown(result: "Result") -> str | None:
     return (
         f"The evidence is hardly known: {found} (normal: an error below 1). Neighbouring chains do not overlap, or "
         "there are too few scans: take more rounds (n_rounds) and more chains, or a narrower reference."
+    )
+
+
+def _uninformed(result: "Result") -> str | None:
+    """A likelihood that never varied, which is what forgotten data look like."""
+    energies = result.log_likelihood
+    if result.last.zero_share > 0 or result.rejection.max() > 0 or not (energies == energies[0, 0]).all():
+        return None
+    return (
+        f"The log-likelihood is {energies[0, 0]:.6g} at all draws (normal: it varies), so the posterior is the "
+        "reference. Check that the data reach the likelihood."
     )
 
 

@@ -110,8 +110,8 @@ LAWS = {
     "large Poisson": (sterna.Poisson(900.5), stats.poisson(900.5)),
     "geometric": (sterna.Geometric(0.3), stats.geom(0.3)),
     "geometric from 0": (sterna.Geometric(0.3, 0), stats.geom(0.3, loc=-1)),
-    "negative binomial": (sterna.NegativeBinomial(2.5, 0.2), stats.nbinom(2.5, 0.2)),
-    "small negative binomial": (sterna.NegativeBinomial(0.5, 0.2), stats.nbinom(0.5, 0.2)),
+    "negative binomial": (sterna.NegativeBinomial(n=2.5, p=0.2), stats.nbinom(2.5, 0.2)),
+    "small negative binomial": (sterna.NegativeBinomial(n=0.5, p=0.2), stats.nbinom(0.5, 0.2)),
     "binomial": (sterna.Binomial(12, 0.8), stats.binom(12, 0.8)),
     "binomial at its end": (sterna.Binomial(3, 0.97), stats.binom(3, 0.97)),
 }

@@ -18,7 +18,7 @@ def as_distribution(part: Any, what: str) -> Distribution | None:
 
     >>> from scipy import stats
     >>> as_distribution(stats.gamma(2, scale=3), "reference['x']")
-    Gamma(alpha=2.0, rate=0.3333333333333333)
+    Gamma(alpha=2.0, beta=0.3333333333333333)
     """
     if isinstance(part, Distribution):
         return part

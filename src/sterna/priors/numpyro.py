@@ -31,7 +31,7 @@ def _chance(logits: Any) -> Numbers:
 
 def _negative_binomial(d: Any, shape: tuple[int, ...]) -> Distribution:
     rate = _numbers(d.rate)
-    return own.NegativeBinomial(_numbers(d.concentration), rate / (1 + rate), shape=shape)
+    return own.NegativeBinomial(n=_numbers(d.concentration), p=rate / (1 + rate), shape=shape)
 
 
 def _categorical(weights: Numbers, shape: tuple[int, ...]) -> Distribution:
@@ -129,7 +129,7 @@ def as_distribution(part: Any, what: str) -> Distribution:
     if name not in FAMILIES:
         raise TargetError(
             f"{what} is NumPyro's {name}, which has no counterpart in sterna: write it as a frozen distribution of "
-            "scipy.stats, all of which sterna takes, or give a sterna.Reference(draw, log_density)."
+            "scipy.stats, which sterna takes too, or give a sterna.Reference(draw, log_density)."
         )
     try:
         return FAMILIES[name](inner, shape)

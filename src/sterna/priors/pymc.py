@@ -62,7 +62,7 @@ FAMILIES: dict[str, Family] = {
     "PoissonRV": own.Poisson,
     "GeometricRV": own.Geometric,
     "DiscreteUniformRV": own.DiscreteUniform,
-    "NegBinomialRV": own.NegativeBinomial,
+    "NegBinomialRV": lambda n, p, shape: own.NegativeBinomial(n=n, p=p, shape=shape),
     "CategoricalRV": _categorical,
     "DirichletRV": lambda a, shape: _vector(own.Dirichlet(_one_row(a, 1)), shape),
     "MvNormalRV": lambda mu, cov, shape: _vector(
@@ -82,7 +82,7 @@ def as_distribution(part: Any, what: str) -> Distribution:
     if operation is None or name not in FAMILIES:
         raise TargetError(
             f"{what} is PyMC's {name}, which has no counterpart in sterna: write it as a frozen distribution of "
-            "scipy.stats, all of which sterna takes, or give a sterna.Reference(draw, log_density)."
+            "scipy.stats, which sterna takes too, or give a sterna.Reference(draw, log_density)."
         )
     parameters = [_constant(parameter, what) for parameter in operation.dist_params(part.owner)]
     known = part.type.shape

@@ -42,7 +42,7 @@ FAMILIES: dict[str, Callable[..., Distribution | None]] = {
     "binom": lambda n, p, loc: own.Binomial(n, p) if np.all(loc == 0) else None,
     "poisson": lambda mu, loc: own.Poisson(mu) if np.all(loc == 0) else None,
     "geom": lambda p, loc: _geometric(p, loc),
-    "nbinom": lambda n, p, loc: own.NegativeBinomial(n, p) if np.all(loc == 0) else None,
+    "nbinom": lambda n, p, loc: own.NegativeBinomial(n=n, p=p) if np.all(loc == 0) else None,
     "randint": lambda low, high, loc: _uniform(low + loc, high - 1 + loc),
 }
 
