@@ -488,6 +488,17 @@ def test_a_variable_that_the_likelihood_does_not_take_is_noted():
     assert sterna.Target(lambda mu: -mu, joint).notes == []
 
 
+def test_compilation_may_be_turned_off():
+    def log_likelihood(mu, y):
+        return -(mu**2) * y
+
+    options = {"reference": {"mu": sterna.Normal()}, "data": {"y": 2.0}}
+    compiled, plain = (sterna.Target(log_likelihood, compile=compile, **options) for compile in (True, False))
+    assert plain.notes == ["log_likelihood runs as Python, not compiled: compile=False."]
+    runs = [sterna.sample(one, explorer="slice", n_chains=3, n_rounds=4, progress=False) for one in (compiled, plain)]
+    assert np.array_equal(runs[0].states, runs[1].states)
+
+
 @pytest.mark.parametrize("kind", OWN_MEANING)
 def test_data_that_are_more_than_arrays_keep_their_meaning(kind):
     value, function, expected = OWN_MEANING[kind]

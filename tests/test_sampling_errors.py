@@ -180,6 +180,18 @@ def test_data_that_may_be_the_reason_are_named(y, words):
         sterna.sample(lambda mu, y: mu - (y[1] - 1.0) ** 2, {"mu": sterna.Normal()}, {"y": y}, progress=False)
 
 
+def test_shapes_that_do_not_fit_are_named_though_compiled():
+    """Numba says only that it is unable to broadcast."""
+    reference = {"a": sterna.Normal(shape=3), "b": sterna.Normal(shape=2)}
+    target = sterna.Target(lambda a, b: np.sum(a + b), reference)
+    with pytest.raises(
+        sterna.EvaluationError, match=r"raised ValueError: operands .* shapes \(3,\) \(2,\) at a="
+    ) as caught:
+        sterna.sample(target, progress=False)
+    assert "\n" not in str(caught.value)
+    assert target.compiled
+
+
 def test_a_target_shows_what_it_is():
     target = sterna.models.normal(2)
     assert repr(target) == f"<sterna.Target normal of x: dimension 2, {'compiled' if target.compiled else 'not'}>"

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sterna.chains import saturated
+from sterna.chains import explores_slowly, saturated
 from sterna.summary import table_of
 from sterna.tuning.batches import Estimate
 
@@ -97,7 +97,8 @@ def _is_usable(estimate: Estimate) -> bool:
 def _barrier(result: "Result") -> str:
     if saturated(result.last):
         return f"at least {result.global_barrier:.2f}; too few chains to see it"
-    return f"{result.global_barrier:.3f}, for which {result.recommended_n_chains} chains are best"
+    best = "would be best if exploration were quick" if explores_slowly(result.last) else "are best"
+    return f"{result.global_barrier:.3f}, for which {result.recommended_n_chains} chains {best}"
 
 
 def _first_restart(result: "Result") -> str:

@@ -14,7 +14,7 @@ from sterna.diagnostics import summary_of
 from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.rounds import Round, Rounds
-from sterna.space import coordinates_of, dims_of
+from sterna.space import axis_labels, coordinates_of, dims_of
 from sterna.summary import Summary
 from sterna.target import Target
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
@@ -276,8 +276,10 @@ class Result:
     def summary_rows(self) -> Iterator[tuple[str, dict[str, float]]]:
         """Rows of the summary one by one, for a posterior of which only a few are wanted."""
         for name, values in self.target.values(self.states).items():
+            axes = axis_labels(name, values.shape[2:], self.target.view)
             for index in np.ndindex(*values.shape[2:]):
-                label = name + (f"[{','.join(map(str, index))}]" if index else "")
+                entry = ",".join(str(axis[k]) for axis, k in zip(axes, index, strict=True))
+                label = f"{name}[{entry}]" if index else name
                 yield label, summary_of(values[(slice(None), slice(None), *index)].astype(np.float64))
 
     def to_dict(self) -> dict[str, Any]:

@@ -215,6 +215,13 @@ def coordinates_of(variables: Mapping[str, tuple[Sequence[str], Any]], view: Vie
     return {} if view is None else {name: values for name, values in view.coords.items() if name in used}
 
 
+def axis_labels(name: str, shape: tuple[int, ...], view: View | None) -> list[Sequence[Any]]:
+    """Return what to call the entries along each axis of a variable: their coordinates, else their numbers."""
+    known = {} if view is None else view.coords
+    dims = dims_of(name, len(shape), view)
+    return [known[dim] if dim in known else range(size) for dim, size in zip(dims, shape, strict=True)]
+
+
 def space_of(parts: Mapping[str, Distribution | Kind], state_map: StateMap | None = None) -> Space:
     """Lay variables out in the order in which they are given."""
     if not parts:

@@ -80,7 +80,8 @@ class Target:
         A dict of named distributions (`{"mu": sterna.Normal(0, 10)}`), of sterna, `scipy.stats`, NumPyro or PyMC
         (`pm.Normal.dist(0, 10)`), or a `sterna.Reference`, `sterna.PriorTransform` or `sterna.FittedReference`.
     data
-        Observed arrays and numbers, passed to the functions by name.
+        Observed arrays and numbers, passed to the functions by name. Lists of numbers become arrays; what may do
+        otherwise than an array, such as a Series, is passed as it is, to functions that then run as Python.
     local_change
         `local_change(x, i, new)` (and data by name) returns the change of the log-likelihood when coordinate i of the
         flat state x becomes `new`. Coordinate-wise explorers then pay for local terms only.
@@ -92,6 +93,8 @@ class Target:
         Whether `log_likelihood` and `gradient` take many points at once: every variable with one more axis in front,
         and return a number (a gradient) for each. They run as Python, once for a step of all chains. "padded" always
         passes as many points as a copy has chains, for functions that are compiled anew for each number of points.
+    compile
+        False runs all functions as Python, where `print` and a debugger work, or where Numba itself fails.
     explorer
         The explorer to use by default.
     kernels
@@ -121,6 +124,7 @@ class Target:
         local_change: Callable[..., Any] | None = None,
         gradient: Callable[..., Any] | None = None,
         vectorized: bool | str = False,
+        compile: bool = True,
         explorer: Explorer | None = None,
         kernels: Mapping[Any, Any] | None = None,
         view: View | None = None,
@@ -145,10 +149,12 @@ class Target:
         # with the data as they are now
         self._anew = partial(
             Target, log_likelihood, reference, {given: self._data.given[given] for given in data or {}},
-            local_change=local_change, gradient=gradient, vectorized=vectorized, explorer=explorer, kernels=kernels,
-            view=view, name=name,
+            local_change=local_change, gradient=gradient, vectorized=vectorized, compile=compile, explorer=explorer,
+            kernels=kernels, view=view, name=name,
         )  # fmt: skip
         self._alive: list[Any] = []
+        # densities as Python, which explain their errors better than compiled code does
+        self._plain: list[Callable[[NDArray[np.float64]], float]] = []
         # how to compile a gradient, which only some explorers ask for
         self._gradients: dict[str, Callable[[], int]] = {}
         self._handles: list[int] = []
@@ -159,7 +165,7 @@ class Target:
         self.together: dict[int, Together] = {}
         if vectorized not in (False, True, "padded"):
             raise TargetError(f'vectorized={vectorized!r} is not known: give True, False or "padded".')
-        self._vectorized = vectorized
+        self._vectorized, self._compile = vectorized, compile
         weakref.finalize(self, callback.forget, self._handles)
         functions = {
             "log_likelihood": self._density(
@@ -232,6 +238,17 @@ class Target:
         """A sentence about data that are no numbers, for messages; empty if there are none."""
         odd = binding.not_numbers(self._data)
         return f" Note that {'; '.join(odd)}." if odd else ""
+
+    def python_error(self, state: NDArray[np.float64], error: Exception) -> Exception:
+        """Return the error of the same kind that Python raises at a state, if it does: its message says more."""
+        for plain in self._plain:
+            try:
+                plain(state)
+            except type(error) as found:
+                return found
+            except Exception:
+                continue
+        return error
 
     @property
     def fitted(self) -> FittedMap | None:
@@ -377,6 +394,8 @@ class Target:
         """Make a function ready to be called by compiled code."""
         handle, notes = 0, tuple[str, ...]()
         try:
+            if not self._compile:
+                raise CannotCompile("compile=False")
             entry = build()
         except CannotCompile as reason:
             notes = (f"{what} runs as Python, not compiled: {reason}.",) if str(reason) else ()
@@ -428,6 +447,7 @@ class Target:
                 value += sum(binding.stick_log_jacobian(x[a:b]) for a, b in sticks)
             return value
 
+        self._plain.append(plain)
         fallback = callback.python_log_reference if reference else callback.python_log_likelihood
         return self._entry(build, what, fallback, place, plain, LOG_DENSITY)
 
