@@ -3,6 +3,8 @@
 import functools
 import itertools
 import math
+from array import array
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -448,7 +450,7 @@ NO_NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("value", [[1.0, 2.0, 3.0], (1, 2, 3), [[1, 2], [3, 4]]])
+@pytest.mark.parametrize("value", [[1.0, 2.0, 3.0], (1, 2, 3), [[1, 2], [3, 4]], range(4), array("d", [1.0, 2.0])])
 def test_lists_of_numbers_are_arrays_whether_compiled_or_not(value):
     def log_likelihood(mu, y):
         return mu + np.sum(y * 2)
@@ -464,8 +466,14 @@ def test_lists_of_numbers_are_arrays_whether_compiled_or_not(value):
         assert value_of(plain) == value_of(compiled)
 
 
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+
 OWN_MEANING = {
     "masked": (np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1]), lambda mu, y: mu + np.sum(y), 3.0),
+    "named tuple": (Pair(1.0, 2.0), lambda mu, y: mu + y.b, 2.0),
     "series": (pd.Series([1.0, 2.0, 4.0]), lambda mu, y: mu + y.std(), np.std([1.0, 2.0, 4.0], ddof=1)),
 }
 
@@ -488,6 +496,22 @@ def test_a_variable_that_the_likelihood_does_not_take_is_noted():
     assert sterna.Target(lambda mu: -mu, joint).notes == []
 
 
+def test_what_counts_its_calls_runs_as_python():
+    """Numba compiles it, and never counts."""
+    calls = 0
+
+    def log_likelihood(mu):
+        nonlocal calls
+        calls += 1
+        return -mu * mu
+
+    target = sterna.Target(log_likelihood, {"mu": sterna.Normal()})
+    reason = "it assigns to calls of the function around it"
+    assert target.notes == [f"log_likelihood runs as Python, not compiled: {reason}."]
+    value_of(target)
+    assert calls == 1
+
+
 def test_compilation_may_be_turned_off():
     def log_likelihood(mu, y):
         return -(mu**2) * y
@@ -503,7 +527,8 @@ def test_compilation_may_be_turned_off():
 def test_data_that_are_more_than_arrays_keep_their_meaning(kind):
     value, function, expected = OWN_MEANING[kind]
     target = scalar_target(function, {"y": value})
-    assert "give numpy.asarray of it if an array will do" in target.notes[0]
+    words = "not an array of numbers" if kind == "named tuple" else "give numpy.asarray of it if an array will do"
+    assert words in target.notes[0]
     assert value_of(target) == pytest.approx(1.5 + expected)
 
 

@@ -483,6 +483,14 @@ def test_tables_of_several_categorical_variables_do_not_mix():
     assert target.log_densities(n=0.3, a=1, b=2, c=3)[0] == pytest.approx(exact, rel=1e-13)
 
 
+def test_a_negative_binomial_of_large_alpha_is_nearly_poisson():
+    """Its logarithms of gamma functions cancel all but eight digits, its mean none."""
+    support = np.arange(60)
+    probability = np.exp(log_density(sterna.NegativeBinomial(5.0, 1e8), support))
+    assert probability.sum() == pytest.approx(1.0, abs=3e-6)
+    assert probability == pytest.approx(stats.poisson(5.0).pmf(support), abs=3e-6)
+
+
 def test_integers_are_whole_numbers():
     for distribution, _ in DISCRETE.values():
         assert draw(distribution, 10).dtype == np.int64
@@ -565,6 +573,7 @@ def test_argument_that_must_be_positive_is_named(kind, name, bad):
         (lambda: sterna.Poisson(0.0), "mu must be positive"),
         (lambda: sterna.NegativeBinomial(3.0, p=0.5), "give mu and alpha, or n and p"),
         (lambda: sterna.NegativeBinomial(3.0, 0.0), "mu and alpha must be positive"),
+        (lambda: sterna.NegativeBinomial(3.0, 1e9), "alpha must be at most 1e8: beyond, take sterna.Poisson"),
         (lambda: sterna.DiscreteUniform(0.5, 3), "lower and upper must be integers"),
         (lambda: sterna.DiscreteUniform(4, 3), "lower must not exceed upper"),
         (lambda: sterna.Categorical([0.5, 0.6]), r"p must sum to 1 \(it sums to 1.1\)"),

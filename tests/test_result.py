@@ -1,5 +1,6 @@
 """What a result offers, and its warnings."""
 
+import builtins
 import json
 
 import numpy as np
@@ -64,6 +65,17 @@ def test_what_is_printed(result):
     assert repr(result.summary).splitlines() == lines[:11]
     assert not any(line != line.rstrip() or "\x1b" in line for line in lines)
     assert result._repr_html_().startswith("<pre>variable")
+
+
+def test_text_is_plain_in_a_notebook_and_with_colours_wanted(result, monkeypatch):
+    class ZMQInteractiveShell:
+        """What tells rich that it runs in a notebook."""
+
+    plain = str(result)
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert str(result) == plain
+    assert "\x1b" not in plain
 
 
 def test_notes_are_printed():

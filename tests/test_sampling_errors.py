@@ -411,3 +411,24 @@ def test_targets_are_not_pickled():
             pickle.dumps(thing)
     assert copy.deepcopy(result.target) is result.target
     pickle.loads(pickle.dumps(result.posterior))
+
+
+def test_an_error_of_a_draw_is_not_taken_for_the_likelihoods():
+    """Which fails in the same way at the state that was never drawn."""
+    calls = 0
+
+    def draw(rng):
+        nonlocal calls
+        calls += 1
+        if calls > 3:
+            raise ValueError("my draw is broken")
+        return np.ones(1)
+
+    def log_likelihood(x):
+        if x[0] == 0.0:
+            raise ValueError("the likelihood is broken")
+        return 0.0
+
+    reference = sterna.Reference(draw, lambda x: 0.0, {"x": sterna.Real(shape=1)})
+    with pytest.raises(sterna.EvaluationError, match="my draw is broken"):
+        sterna.sample(log_likelihood, reference, n_chains=4, n_rounds=2, progress=False)

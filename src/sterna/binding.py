@@ -5,6 +5,7 @@ function its arguments by name, and is compiled with it. Data are never part of 
 of the same types need no new compilation.
 """
 
+import array as plain_arrays
 import inspect
 import math
 import re
@@ -175,7 +176,7 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
                 given[name] = _frozen(value.copy())
             continue
         arrays[name] = array
-        if isinstance(value, (np.ndarray, list, tuple)) and name in given:
+        if type(value) in LIKE_ARRAYS and name in given:
             # compiled or not, a function gets the same
             given[name] = _frozen(array)
         places[name] = len(block)
@@ -184,14 +185,17 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
 
 
 NO_NUMBERS = "not an array of numbers"
+# Types of data that are arrays to every function; not those derived of them, such as named tuples.
+LIKE_ARRAYS = (np.ndarray, np.memmap, list, tuple, range, plain_arrays.array)
 
 
 def _array_of(value: Any) -> NDArray[Any]:
     """Return an array of numbers as compiled code reads it, if a function cannot tell it from what was given."""
-    if type(value) is not np.ndarray and not isinstance(value, (bool, int, float, np.generic, list, tuple)):
+    from_jax = type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+    if type(value) not in LIKE_ARRAYS and not isinstance(value, (bool, int, float, np.generic)) and not from_jax:
         if hasattr(value, "__array__"):
             raise TypeError(
-                "which may do otherwise than an array (a Series has indices, a matrix another product): give "
+                "which may do otherwise than an array (a Series has indices, a masked array its mask): give "
                 "numpy.asarray of it if an array will do"
             )
         raise TypeError(NO_NUMBERS)
@@ -205,9 +209,7 @@ def _array_of(value: Any) -> NDArray[Any]:
 def not_numbers(data: Data) -> list[str]:
     """Say which data hold NaN, or are lists that hold no numbers: what errors of a target are often about."""
     odd = [f"data[{name!r}] contains NaN" for name, array in data.arrays.items() if np.isnan(array).any()]
-    return odd + [
-        data.reasons[name] for name in data.reasons if isinstance(data.given[name], (list, tuple, np.ndarray))
-    ]
+    return odd + [reason for name, reason in data.reasons.items() if type(data.given[name]) in (list, tuple)]
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -440,16 +440,17 @@ class NegativeBinomial(Distribution):
         if mu is not None and alpha is not None and n is None and p is None:
             mu_, n_ = self._take(shape, mu=mu, alpha=alpha)
             self._require((mu_ > 0) & (n_ > 0), "mu and alpha must be positive")
-            p_ = n_ / (mu_ + n_)
+            odds, log_p, log_rest = mu_ / n_, -np.log1p(mu_ / n_), -np.log1p(n_ / mu_)
         elif n is not None and p is not None and mu is None and alpha is None:
             n_, p_ = self._take(shape, n=n, p=p)
+            self._require((n_ > 0) & (p_ > 0) & (p_ < 1), "n must be positive and p strictly between 0 and 1")
+            odds, log_p, log_rest = (1 - p_) / p_, np.log(p_), np.log1p(-p_)
         else:
             given = f"mu={mu!r}, alpha={alpha!r}, n={n!r}, p={p!r}"
             raise TargetError(f"NegativeBinomial({given}): give mu and alpha, or n and p.")
-        self._require((n_ > 0) & (p_ > 0) & (p_ < 1), "n must be positive and p strictly between 0 and 1")
-        odds = (1 - p_) / p_
+        self._require(n_ <= 1e8, f"{'n' if mu is None else 'alpha'} must be at most 1e8: beyond, take sterna.Poisson")
         self._require(n_ * odds < 1e12, "the mean n(1-p)/p must be below 1e12 for its draws to be exact")
-        columns = [n_, np.log1p(-p_), odds, n_ * np.log(p_) - _lgamma(n_)]
+        columns = [n_, log_rest, odds, n_ * log_p - _lgamma(n_)]
         self._set(densities.NEGATIVE_BINOMIAL, columns, 0.0, math.inf, INTEGER)
 
 

@@ -25,7 +25,11 @@ WIDE = 200
 def report(result: "Result", most_rows: int = 20) -> str:
     """Return the report as plain text."""
     file = io.StringIO()
-    _write(result, Console(file=file, highlight=False, width=WIDE), most_rows)
+    # whatever the environment says of colours, and in a notebook too, where rich would display it at once
+    console = Console(
+        file=file, highlight=False, width=WIDE, force_terminal=False, force_jupyter=False, color_system=None
+    )
+    _write(result, console, most_rows)
     return "\n".join(map(str.rstrip, file.getvalue().splitlines()))
 
 

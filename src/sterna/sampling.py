@@ -155,7 +155,8 @@ def sample(
         betas = check_schedule(schedule, settings.n_chains)
     display = progress if isinstance(progress, Display) else make_display(bool(progress))
     with display, one_blas_thread():
-        return _Run(chosen, kernel, settings, betas, display, began).go(workers)
+        run = _Run(chosen, kernel, settings, betas, display, began, workers is None and n_copies == "auto")
+        return run.go(workers)
 
 
 class _Run:
@@ -169,12 +170,16 @@ class _Run:
         schedule: Numbers,
         display: Display,
         began: float,
+        any_copies: bool = False,
     ) -> None:
         self.target, self.explorer, self.settings = target, explorer, settings
         self.schedule, self.display, self.began = schedule, display, began
         target.moves.clear()
         # its arrays must live as long as their addresses are in use
         self.bound = explorer.bind(target)
+        if any_copies and self.bound.python:
+            # a user's Python move is called by one thread alone, which makes more copies no faster
+            settings = self.settings = replace(settings, n_copies=1)
         self.explore = address_of(self.bound.kernel, EXPLORE)
         self.explorer_data = np.array([array.ctypes.data for array in self.bound.data] or [0], dtype=np.int64)
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]

@@ -216,10 +216,13 @@ def coordinates_of(variables: Mapping[str, tuple[Sequence[str], Any]], view: Vie
 
 
 def axis_labels(name: str, shape: tuple[int, ...], view: View | None) -> list[Sequence[Any]]:
-    """Return what to call the entries along each axis of a variable: their coordinates, else their numbers."""
+    """Return what to call the entries along each axis of a variable: coordinates that differ, else numbers."""
     known = {} if view is None else view.coords
-    dims = dims_of(name, len(shape), view)
-    return [known[dim] if dim in known else range(size) for dim, size in zip(dims, shape, strict=True)]
+    labels: list[Sequence[Any]] = []
+    for dim, size in zip(dims_of(name, len(shape), view), shape, strict=True):
+        own = known.get(dim, ())
+        labels.append(own if len(set(map(str, own))) == size else range(size))
+    return labels
 
 
 def space_of(parts: Mapping[str, Distribution | Kind], state_map: StateMap | None = None) -> Space:

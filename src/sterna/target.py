@@ -80,8 +80,8 @@ class Target:
         A dict of named distributions (`{"mu": sterna.Normal(0, 10)}`), of sterna, `scipy.stats`, NumPyro or PyMC
         (`pm.Normal.dist(0, 10)`), or a `sterna.Reference`, `sterna.PriorTransform` or `sterna.FittedReference`.
     data
-        Observed arrays and numbers, passed to the functions by name. Lists of numbers become arrays; what may do
-        otherwise than an array, such as a Series, is passed as it is, to functions that then run as Python.
+        Observed arrays and numbers, passed to the functions by name. Lists and tuples of numbers become arrays; what
+        may do otherwise than an array, such as a Series, is passed as it is, to functions that then run as Python.
     local_change
         `local_change(x, i, new)` (and data by name) returns the change of the log-likelihood when coordinate i of the
         flat state x becomes `new`. Coordinate-wise explorers then pay for local terms only.
@@ -240,14 +240,13 @@ class Target:
         return f" Note that {'; '.join(odd)}." if odd else ""
 
     def python_error(self, state: NDArray[np.float64], error: Exception) -> Exception:
-        """Return the error of the same kind that Python raises at a state, if it does: its message says more."""
-        for plain in self._plain:
+        """Return the error of the same kind that Python raises where compiled code did: its message says more."""
+        for plain in self._plain if self.compiled and not self.moves else []:
             try:
                 plain(state)
-            except type(error) as found:
-                return found
-            except Exception:
-                continue
+            except Exception as found:
+                if type(found) is type(error):
+                    return found
         return error
 
     @property

@@ -3,6 +3,7 @@
 Numba freezes captured values into machine code, so a function is compiled again when one of them has changed.
 """
 
+import dis
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
@@ -62,6 +63,7 @@ def _compile(function: Any) -> Any:
 
 def with_compiled_helpers(function: Any, within: tuple[Any, ...] = ()) -> Any:
     """Return the function with the plain Python functions that it calls compiled too, and theirs."""
+    _refuse_assignments(function)
     inner = (*within, function)
     helpers = {name: _compile(with_compiled_helpers(value, inner)) for name, value in _helpers(function, inner).items()}
     if not helpers:
@@ -72,6 +74,14 @@ def with_compiled_helpers(function: Any, within: tuple[Any, ...] = ()) -> Any:
     )
     scope = {**function.__globals__, **helpers}
     return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
+
+
+def _refuse_assignments(function: Any) -> None:
+    """Refuse what assigns to a variable of the function around it, which Numba leaves out without a word."""
+    stored = {one.argval for one in dis.get_instructions(function) if one.opname == "STORE_DEREF"}
+    outer = [name for name in function.__code__.co_freevars if name in stored]
+    if outer:
+        raise CannotCompile(f"it assigns to {', '.join(outer)} of the function around it")
 
 
 def _helpers(function: Any, within: tuple[Any, ...]) -> dict[str, Any]:

@@ -200,3 +200,13 @@ def test_an_error_names_its_point():
 def test_sterna_alone_imports_no_bridge():
     code = "import sterna, sys; sterna.JaxTarget; assert not {'jax', 'numpyro'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_lists_and_tuples_are_part_of_the_function():
+    """They may be shapes, which JAX must know."""
+
+    def log_likelihood(x, shape, weights):
+        return -jnp.sum(jnp.ones(shape)) * x**2 - sum(float(weight) for weight in weights)
+
+    target = sterna.JaxTarget(log_likelihood, {"x": sterna.Normal()}, {"shape": (2, 3), "weights": [1, 2]})
+    assert target.log_densities(x=1.0)[1] == -9.0

@@ -158,6 +158,8 @@ ENDLESS = {
     "dlaplace": stats.dlaplace(0.5),
     "planck": stats.planck(0.3),
     "logser": stats.logser(0.6),
+    "far zipf": stats.zipf(4.0, loc=200_000),
+    "ncf": stats.ncf(27, 27, 0.416),
     "zipf": stats.zipf(2.5),
     "f": stats.f(3, 7),
     "rice": stats.rice(0.7),

@@ -211,7 +211,7 @@ def test_an_error_does_not_wait_for_the_other_chains(n_copies):
 
         def __call__(self, mu, k, y):
             Counts.calls += 1
-            if Counts.calls == 40:
+            if Counts.calls >= 40:
                 raise ValueError("enough")
             time.sleep(0.02)
             return -mu * mu
@@ -242,8 +242,9 @@ def test_without_workers_one_thread_calls_the_function(n_copies):
     assert Alone.most == 1
 
 
+@pytest.mark.parametrize("n_copies", [2, "auto"])
 @pytest.mark.parametrize("which", ["draw", "move"])
-def test_without_workers_one_thread_calls_a_draw_or_a_move(which):
+def test_without_workers_one_thread_calls_a_draw_or_a_move(which, n_copies):
     """The same beside a compiled likelihood."""
     inside = most = 0
 
@@ -262,12 +263,14 @@ def test_without_workers_one_thread_calls_a_draw_or_a_move(which):
         enter()
 
     normal = sterna.Reference(draw, lambda x: -0.5 * x[0] ** 2, {"x": sterna.Real(shape=1)})
-    sterna.sample(
+    result = sterna.sample(
         lambda x: -(x[0] ** 2),
         normal if which == "draw" else {"x": sterna.Normal(shape=1)},
-        **OPTIONS | {"n_copies": 2, "explorer": sterna.Cycle(sterna.Slice(), move) if which == "move" else "slice"},
+        **OPTIONS
+        | {"n_copies": n_copies, "explorer": sterna.Cycle(sterna.Slice(), move) if which == "move" else "slice"},
     )
     assert most == 1
+    assert len(result.records) == (1 if n_copies == "auto" else 2)
 
 
 def test_what_a_worker_prints_does_not_spoil_its_answers(capfd):

@@ -70,9 +70,11 @@ def JaxTarget(  # noqa: N802
             "JaxTarget takes no fitted reference, prior transform or prior without a counterpart in sterna, as JAX "
             "would have to follow it: give sterna.Target a function that calls yours, vectorized=True for batches."
         )
-    given, _ = binding.read_data(data, space)
-    function = _of_state(log_likelihood, space, given.given, tree)
-    arrays = in_64_bits(lambda: {key: jax.numpy.asarray(value) for key, value in _arrays(given.given).items()})()
+    # a copy of arrays; lists and tuples are part of the function, which may take shapes or indices from them
+    copied = binding.read_data(data, space)[0].given
+    given = {key: value if isinstance(value, (list, tuple)) else copied[key] for key, value in (data or {}).items()}
+    function = _of_state(log_likelihood, space, given, tree)
+    arrays = in_64_bits(lambda: {key: jax.numpy.asarray(value) for key, value in _arrays(given).items()})()
     _check_value(function, space, arrays)
     notes = [NOTE]
     slope = None

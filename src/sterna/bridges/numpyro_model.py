@@ -124,7 +124,7 @@ class Model:
         try:
             return read_layout(self)
         except (TypeError, jax.errors.JAXIndexError) as error:
-            if "concrete" not in str(error) and not isinstance(
+            if "of concrete values" not in str(error) and not isinstance(
                 error, (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
             ):
                 raise

@@ -52,14 +52,14 @@ class Quantile(Distribution):
     def _ends(self, what: str) -> tuple[float, float]:
         """Return between which z all quantiles are finite and in order."""
         ones = np.ones(len(self.coordinates.lower))
-        middle = self._quantiles(0.0 * ones)
+        middle = self._tried(0.0 * ones)
         if not np.isfinite(middle).all():
             raise TargetError(f"{what}: {self.name} has no median: its parameters are not allowed.")
         found = []
         for side in (-1.0, 1.0):
             end, last = 0.0, middle
             for step in STEPS:
-                values = self._quantiles(side * step * ones)
+                values = self._tried(side * step * ones)
                 if not (np.isfinite(values) & (side * (values - last) >= 0)).all():
                     break
                 end, last = side * step, values
@@ -69,8 +69,17 @@ class Quantile(Distribution):
     def _summed_ends(self) -> tuple[float, float]:
         """Return up to which z few terms are summed; from below, as one step too far may take all memory."""
         ones = np.ones(len(self.coordinates.lower))
-        few = itertools.takewhile(lambda z: (self._quantiles(z * ones) < MOST_TERMS).all(), FINE_STEPS.tolist())
+        few = itertools.takewhile(
+            lambda z: (self._tried(z * ones) - self.lower < MOST_TERMS).all(), FINE_STEPS.tolist()
+        )
         return -37.0, max(few, default=-37.0)
+
+    def _tried(self, z: Numbers) -> Numbers:
+        """Return quantiles, or NaN where SciPy's search for them fails."""
+        try:
+            return self._quantiles(z)
+        except (ArithmeticError, RuntimeError):
+            return np.full(len(z), np.nan)
 
     def _quantiles(self, z: Numbers) -> Numbers:
         from scipy.special import ndtr

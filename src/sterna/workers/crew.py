@@ -113,7 +113,7 @@ def naming_the_point(target: Target, states: NDArray[np.float64], at_work: NDArr
         if isinstance(error, Error):
             raise type(error)(f"{error} This happened{where}.") from error.__cause__
         who = " or ".join(["The target", *target.moves])
-        error = target.python_error(states[at_work[0]], error)
+        told = target.python_error(states[at_work[0]], error)
         raise EvaluationError(
-            f"{who} raised {type(error).__name__}: {str(error).strip()}{where}. {_advice(error)}{target.odd_data}"
+            f"{who} raised {type(error).__name__}: {str(told).strip()}{where}. {_advice(error)}{target.odd_data}"
         ) from error
