@@ -27,7 +27,7 @@ def test_posterior_has_the_names_of_the_model(run):
     assert rate["year"].values[0] == 1851
     before = result.posterior["switch"] >= rate["year"] - 1851
     np.testing.assert_allclose(rate, result.posterior["early"].where(before, result.posterior["late"]))
-    assert "rate[0]" in result.summary
+    assert "rate[1851]" in result.summary
 
 
 def test_groups(run):

@@ -157,6 +157,7 @@ def test_rates_are_those_of_the_theorem(n_chains, scheme):
     assert abs(measured - 1 / (1 / predicted + 2 * swapped)) > 4 * error
 
 
+@pytest.mark.laws
 def test_seo_falls_with_the_number_of_chains_and_deo_does_not():
     seo = [rates(n, "seo")[0] for n in (8, 16, 32)]
     deo = [rates(n, "deo")[0] for n in (8, 16, 32)]
