@@ -296,6 +296,13 @@ def test_initial_values_are_left_to_the_user():
     assert list(model.rvs_to_initial_values[mu]) == [-1.0, 1.0]
 
 
+def test_coordinates_that_repeat_hide_no_row_of_the_summary():
+    with pm.Model(coords={"group": ["a", "a", "b"]}) as model:
+        pm.Normal("y", pm.Normal("mu", dims="group"), 1.0, observed=[0.0, 1.0, 2.0])
+    result = sterna.sample(model, n_rounds=3, n_chains=3, progress=False)
+    assert list(result.summary) == ["mu[0]", "mu[1]", "mu[2]"]
+
+
 def test_a_dimension_with_the_name_of_a_variable():
     with pm.Model(coords={"group": ["a", "b"]}) as model:
         pm.Normal("effect", 0.0, pm.HalfNormal("group"), dims="group")
