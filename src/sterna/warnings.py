@@ -53,7 +53,7 @@ def _unknown(result: "Result") -> str | None:
 def _uninformed(result: "Result") -> str | None:
     """A likelihood that never varied, which is what forgotten data look like."""
     energies = result.log_likelihood
-    if result.last.zero_share > 0 or result.rejection.max() > 0 or not (energies == energies[0, 0]).all():
+    if result.rejection.max() > 0 or not (energies == energies[0, 0]).all():
         return None
     return (
         f"The log-likelihood is {energies[0, 0]:.6g} at all draws (normal: it varies), so the posterior is the "

@@ -5,7 +5,7 @@ import pickle
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
@@ -221,6 +221,26 @@ def test_an_error_does_not_wait_for_the_other_chains(n_copies):
             Counts(), REFERENCE, {"y": np.zeros(2)}, workers=workers, **OPTIONS | {"n_chains": 12, "n_copies": n_copies}
         )
     assert Counts.calls < 40 + 2 * 12
+
+
+def test_what_no_worker_has_begun_is_taken_back():
+    """An executor that never begins, and a chain that waits for it when the run ends."""
+
+    class Never(Executor):
+        given = Future()
+
+        def submit(self, function, /, *arguments):
+            return self.given
+
+    elsewhere = remote.Submitted(Never(), {})
+    with ThreadPoolExecutor(1) as chain:
+        asked = chain.submit(elsewhere._submit, ("key", None, None))
+        while not elsewhere.waiting:
+            time.sleep(0.001)
+        elsewhere.end()
+        with pytest.raises(sterna.EvaluationError, match="The run has ended"):
+            asked.result(timeout=60)
+    assert Never.given.cancelled()
 
 
 @pytest.mark.parametrize("n_copies", [2, "auto"])
