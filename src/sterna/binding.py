@@ -32,6 +32,10 @@ from sterna.errors import TargetError
 from sterna.space import Space, Variable, break_stick
 from sterna.user_function import Bridged, CannotCompile
 
+NO_NUMBERS = "not an array of numbers"
+# Types of data that are arrays to every function; not those derived of them, such as named tuples.
+LIKE_ARRAYS = (np.ndarray, np.memmap, list, tuple, range, plain_arrays.array)
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -182,11 +186,6 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArr
         places[name] = len(block)
         block += [array.ctypes.data, *array.shape]
     return Data(given, arrays, reasons, places), np.array(block, dtype=np.int64)
-
-
-NO_NUMBERS = "not an array of numbers"
-# Types of data that are arrays to every function; not those derived of them, such as named tuples.
-LIKE_ARRAYS = (np.ndarray, np.memmap, list, tuple, range, plain_arrays.array)
 
 
 def _array_of(value: Any) -> NDArray[Any]:

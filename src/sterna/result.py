@@ -268,8 +268,8 @@ class Result:
     def summary(self) -> Summary:
         """Mean, its standard error, standard deviation, bulk sample size and R-hat of every scalar of the posterior.
 
-        A dictionary of dictionaries, which prints as a table. The last two are over all copies; `ess_within` adds up
-        the copies' own, `r_hat_within` is the worst of theirs.
+        A dictionary of dictionaries, which prints as a table. Sample size and R-hat are over all copies; `ess_within`
+        adds up the copies' own sample sizes, `r_hat_within` is the worst of their R-hats.
         """
         return Summary(self.summary_rows())
 

@@ -117,13 +117,13 @@ def read_layout(model: Any) -> Layout:
 
     in_64_bits(lambda: jax.eval_shape(read, jax.random.key(0), model.arrays))()
     _drop_uneven(layout.plates, sizes)
-    if layout.sites and not informed:
+    if not layout.sites:
+        raise TargetError(f"The NumPyro model {model.name} has no unobserved sample site: there is nothing to sample.")
+    if not informed:
         raise TargetError(
             f"The NumPyro model {model.name} has no observed site and no factor, so its posterior is its prior. Give "
             "the data where the model takes them, such as from_numpyro(model, x, y=y)."
         )
-    if not layout.sites:
-        raise TargetError(f"The NumPyro model {model.name} has no unobserved sample site: there is nothing to sample.")
     return layout
 
 

@@ -26,8 +26,9 @@ FINE_STEPS = np.arange(-7.0, 7.0, 0.05)
 class Quantile(Distribution):
     """A law whose quantiles SciPy knows, stored as standard normal numbers z of the same probabilities.
 
-    The value is the quantile at Phi(z), from below or from above, so that both tails keep what digits SciPy has. Far
-    beyond all draws, where SciPy's quantiles are infinite or take too long, the last one before stands for the rest.
+    The value is the quantile at Phi(z), from below or from above, so that both tails keep what digits SciPy has. Where
+    SciPy's quantiles are infinite or take too long, the last one before stands for the rest: MOST_BEYOND of the law at
+    each end at most, and some 1e-15 of most laws.
     """
 
     def __init__(self, law: Any, name: str, shape: tuple[int, ...], whole: bool, what: str) -> None:
