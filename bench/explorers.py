@@ -17,7 +17,7 @@ from explorer_cases import CASES, Case
 import sterna
 from sterna.explorers.base import MOST_DIVERGED
 from sterna.explorers.default import EXPENSIVE
-from sterna.options import EXPLORERS, as_explorer
+from sterna.run.options import EXPLORERS, as_explorer
 from sterna.tuning.memory import effective_size
 
 ROUNDS = 9

@@ -16,7 +16,6 @@ import numpy as np
 from normal_case import ALIVE, explore_scans, make_plan
 
 import sterna
-from sterna.display import Display
 from sterna.engine.program import EVALUATIONS, N_LOGS
 from sterna.engine.round import new_copy
 from sterna.engine.streams import new_generator
@@ -25,6 +24,7 @@ from sterna.models.data import FOLDER
 from sterna.models.phylo_cancer import N_CELLS, N_LOCI, simulate
 from sterna.paper.runs import Case
 from sterna.paper.tables import TABLE1
+from sterna.run.display import Display
 
 # Tuning rounds and sampling scans, and those of the largest models.
 ROUNDS, SCANS = 8, 500
@@ -173,7 +173,7 @@ def phylo_cancer_parts(target: sterna.Target, result: sterna.Result, scan: float
 
 def phylo_species_parts(target: sterna.Target, result: sterna.Result, scan: float) -> None:
     """Time the kernel without exchanges, and without sweeps."""
-    from sterna.explorers.tree_moves import EXCHANGES, SWEEPS
+    from sterna.models.tree_moves import EXCHANGES, SWEEPS
 
     def without(place: int) -> Callable[[Any], None]:
         return lambda parameters: parameters.__setitem__((slice(None), place), 0.0)

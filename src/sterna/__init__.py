@@ -3,7 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 from sterna import models, theory
-from sterna.distributions import (
+from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
+from sterna.explorers.automala import AutoMALA
+from sterna.explorers.best import Best
+from sterna.explorers.composition import Cycle, Mix
+from sterna.explorers.elliptical import Elliptical
+from sterna.explorers.evolution import Evolution
+from sterna.explorers.fitted import Fitted
+from sterna.explorers.gibbs import Gibbs
+from sterna.explorers.hamiltonian import HMC, MALA
+from sterna.explorers.independence import Independence
+from sterna.explorers.metropolis import Metropolis
+from sterna.explorers.move import Move
+from sterna.explorers.slice import Slice
+from sterna.reference.distributions import (
     Bernoulli,
     Beta,
     Binomial,
@@ -34,29 +47,16 @@ from sterna.distributions import (
     Uniform,
     Weibull,
 )
-from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
-from sterna.explorers.automala import AutoMALA
-from sterna.explorers.best import Best
-from sterna.explorers.composition import Cycle, Mix
-from sterna.explorers.elliptical import Elliptical
-from sterna.explorers.evolution import Evolution
-from sterna.explorers.fitted import Fitted
-from sterna.explorers.gibbs import Gibbs
-from sterna.explorers.hamiltonian import HMC, MALA
-from sterna.explorers.independence import Independence
-from sterna.explorers.metropolis import Metropolis
-from sterna.explorers.move import Move
-from sterna.explorers.slice import Slice
-from sterna.fitted_reference import FittedReference
-from sterna.log_prior import from_log_prior
-from sterna.prior_transform import PriorTransform
-from sterna.reference import Reference
-from sterna.result import Result
-from sterna.rounds import Round
-from sterna.sampling import sample
-from sterna.space import Binary, Integer, Real, Simplex
-from sterna.target import Target
+from sterna.reference.fitted_reference import FittedReference
+from sterna.reference.prior_transform import PriorTransform
+from sterna.reference.reference import Reference
+from sterna.reference.space import Binary, Integer, Real, Simplex
+from sterna.result.result import Result
+from sterna.run.sampling import sample
+from sterna.target.log_prior import from_log_prior
+from sterna.target.target import Target
 from sterna.tuning.batches import Estimate
+from sterna.tuning.rounds import Round
 
 if TYPE_CHECKING:
     from sterna.bridges.jax_target import JaxTarget

@@ -1,5 +1,5 @@
 """`python -m sterna`."""
 
-from sterna.cli import main
+from sterna.run.command_line import main
 
 main()

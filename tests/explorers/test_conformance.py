@@ -18,7 +18,7 @@ from sterna.errors import OptionError
 from sterna.explorers.base import Bound
 from sterna.explorers.composition import Blocks
 from sterna.explorers.default import default_explorer
-from sterna.options import EXPLORERS
+from sterna.run.options import EXPLORERS
 
 # A number that no kernel would write by chance.
 GUARD = 1234.56789

@@ -18,14 +18,14 @@ from runs import check_bounded_run
 from scipy import stats
 
 import sterna
-from sterna import distributions
 from sterna.engine.compilation import as_pointer
 from sterna.engine.densities import DISCRETE_UNIFORM, TWO_POINT
 from sterna.engine.program import view
 from sterna.engine.stream_draws import draw_from_stream
 from sterna.engine.streams import new_generator, scan_key, start_stream
 from sterna.explorers.independence import Independence
-from sterna.priors.quantile import Quantile
+from sterna.reference import distributions
+from sterna.reference.quantile import Quantile
 
 LEVEL = 1e-7
 BETAS = [0.0, 0.1, 0.5, 1.0]

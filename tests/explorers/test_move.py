@@ -24,7 +24,7 @@ from sterna.engine import callback
 from sterna.engine.moves import MOVE_HANDLE
 from sterna.engine.program import EVALUATIONS
 from sterna.explorers.move import Move
-from sterna.options import as_explorer
+from sterna.run.options import as_explorer
 
 LEVEL = 1e-6
 BETAS = [0.0, 0.1, 0.5, 1.0]

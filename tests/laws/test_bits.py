@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sterna
-from sterna import sampling
+from sterna.run import sampling
 
 
 def bimodal(x, z):

@@ -40,7 +40,7 @@ SPECIES_FAULTS = {
 @pytest.mark.parametrize("fault", SPECIES_FAULTS)
 def test_faults_of_tree_moves(fault):
     old, new, beta = SPECIES_FAULTS[fault]
-    kernel = load("explorers/tree_moves.py", [(old, new)], compiled=True).explore
+    kernel = load("models/tree_moves.py", [(old, new)], compiled=True).explore
     assert min(species_law.comparisons(species_law.model("short"), beta, kernel=kernel)) < LEVEL
 
 
@@ -54,9 +54,9 @@ STALE = {
 
 @pytest.mark.parametrize("fault", STALE)
 def test_faults_of_pruning(fault):
-    faulty = vars(load("explorers/pruning.py", [STALE[fault][:2]], compiled=True))
+    faulty = vars(load("models/pruning.py", [STALE[fault][:2]], compiled=True))
     used = ("begin", "make_fresh", "make_stale", "find_terms", "join", "value_across")
-    kernel = load("explorers/tree_moves.py", compiled=True, **{name: faulty[name] for name in used}).explore
+    kernel = load("models/tree_moves.py", compiled=True, **{name: faulty[name] for name in used}).explore
     assert species_law.deviation(species_law.model("five"), STALE[fault][2], kernel) > 1e-6
 
 
@@ -71,7 +71,7 @@ CANCER_FAULTS = {
 
 @pytest.mark.parametrize("fault", CANCER_FAULTS)
 def test_faults_of_regraft(fault):
-    kernel = load("explorers/regraft.py", [CANCER_FAULTS[fault]], compiled=True).explore
+    kernel = load("models/regraft.py", [CANCER_FAULTS[fault]], compiled=True).explore
     assert min(cancer_law.comparisons("two loci", 0.5, kernel)) < LEVEL
 
 

@@ -9,8 +9,8 @@ from runs import check_mean
 from scipy.special import betaln, gammaln, logsumexp
 
 import sterna
-from sterna.diagnostics import mcse_mean
 from sterna.models.hierarchical import read
+from sterna.result.diagnostics import mcse_mean
 
 pytestmark = [pytest.mark.laws, needs_data, pytest.mark.usefixtures("real_data")]
 

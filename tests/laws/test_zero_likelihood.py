@@ -48,7 +48,7 @@ def test_draws_stay_where_the_likelihood_is_positive():
 
 def test_left_in_the_jump_would_pull_the_schedule_to_zero(monkeypatch):
     """The planted fault: with the share left in, most chains crowd at the reference and the others reject more."""
-    from sterna import rounds
+    from sterna.tuning import rounds
 
     fair = run(n_chains=20)
     monkeypatch.setattr(

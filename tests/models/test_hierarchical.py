@@ -212,7 +212,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_of_the_collapsed_kernel_are_caught(fault):
     target, exact = small(), Collapsed(LAUNCHES, FAILURES, 0.3)
-    kernel = load("explorers/beta_binomial.py", [FAULTS[fault]], compiled=True).explore
+    kernel = load("models/beta_binomial.py", [FAULTS[fault]], compiled=True).explore
     states, others = (exact.draw(10_000, np.random.default_rng(seed)) for seed in (1, 2))
     after, _, _ = apply_bound(target, target.explorer.bind(target), states, 0.3, kernel=kernel)
     assert min(stats.ks_2samp(after[:, k], others[:, k]).pvalue for k in range(6)) < LEVEL

@@ -101,7 +101,7 @@ def deviation(name, beta, which, faults=()):
     law = np.exp(beta * logs - logsumexp(beta * logs))
     forks = Forks()
     names = {"uniform": lambda stream: Symbol(forks), "draw_node": forked_draw(forks)}
-    source = load("explorers/regraft.py", faults, **names)
+    source = load("models/regraft.py", faults, **names)
     present, absent = beta * math.log((1 - FNR) / FPR), beta * math.log(FNR / (1 - FPR))
     worst = 0.0
     for k in range(loci if which == "regraft" else cells):
@@ -194,7 +194,7 @@ def test_energies_are_those_of_the_states(beta, shares):
 
 def test_planted_fault_changes_energies():
     kernel = load(
-        "explorers/regraft.py", [("fpr, fnr)\n\n\ndef pack", "fpr, 0.5)\n\n\ndef pack")], compiled=True
+        "models/regraft.py", [("fpr, fnr)\n\n\ndef pack", "fpr, 0.5)\n\n\ndef pack")], compiled=True
     ).explore
     target = larger()
     after, logs, _ = apply_bound(target, target.explorer.bind(target), draws_of(target)(5), 0.3, kernel=kernel)

@@ -71,7 +71,7 @@ def deviation(target, beta, faults=()):
         "as_pointer": lambda array, kind: array,
         "first_coordinate": lambda updates, count, stream: 0,
     }
-    sweep = load("explorers/heat_bath.py", faults, **names).explore_weighted_spins
+    sweep = load("models/heat_bath.py", faults, **names).explore_weighted_spins
     bath, n = target.explorer, target.dimension
     parameters = [n, bath.coupling, bath.field, bath.adjacent.shape[1]]
     data = [bath.adjacent.ravel().tolist(), bath.weights.ravel().tolist()]

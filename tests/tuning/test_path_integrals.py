@@ -14,9 +14,9 @@ from scipy import stats
 import sterna
 from sterna.engine.communication import measure
 from sterna.engine.record import add_chains, add_pairs, batch_of, new_record
-from sterna.rounds import summarise_round
 from sterna.tuning.batches import Estimate
 from sterna.tuning.path_integrals import integrate, path_integral
+from sterna.tuning.rounds import summarise_round
 
 DIMENSION, PRECISION = 4, 20.0
 EXCESS = PRECISION - 1.0

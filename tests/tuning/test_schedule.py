@@ -5,8 +5,9 @@ import pytest
 from exact import normal_barrier, normal_rejections
 
 import sterna
+from sterna.theory.checks import check_schedule
 from sterna.tuning.barrier import communication_barrier
-from sterna.tuning.schedule import _strictly_increasing, check_schedule, uniform_schedule, update_schedule
+from sterna.tuning.schedule import _strictly_increasing, uniform_schedule, update_schedule
 
 
 def geometric_schedule(n_chains, precision):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.errors import TargetError
-from sterna.together import Together
+from sterna.target.batch_function import Together
 
 Numbers = NDArray[np.float64]
 

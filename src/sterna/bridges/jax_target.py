@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sterna import binding
 from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
 from sterna.engine import callback
 from sterna.engine.program import REAL
 from sterna.errors import TargetError
 from sterna.explorers.base import Explorer
-from sterna.priors import as_distribution
-from sterna.reference import space_and_distributions
-from sterna.space import Space
-from sterna.target import Target
+from sterna.reference.adapters import as_distribution
+from sterna.reference.reference import space_and_distributions
+from sterna.reference.space import Space
+from sterna.target import binding
+from sterna.target.target import Target
 
 
 def JaxTarget(  # noqa: N802

@@ -17,12 +17,12 @@ from sterna.bridges.numpyro_sites import Layout, is_possible, log_prob_of, read_
 from sterna.bridges.numpyro_view import NumpyroView
 from sterna.engine import callback
 from sterna.errors import TargetError
-from sterna.reference import Reference
-from sterna.space import Kind
-from sterna.target import Target
+from sterna.reference.reference import Reference
+from sterna.reference.space import Kind
+from sterna.target.target import Target
 
 if TYPE_CHECKING:
-    from sterna.result import Result
+    from sterna.result.result import Result
 
 Numbers = NDArray[np.float64]
 

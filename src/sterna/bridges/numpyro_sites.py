@@ -8,7 +8,7 @@ import numpy as np
 
 from sterna.bridges.device import import_jax, in_64_bits
 from sterna.errors import TargetError
-from sterna.space import Binary, Integer, Kind, Real
+from sterna.reference.space import Binary, Integer, Kind, Real
 
 
 @dataclass(frozen=True)

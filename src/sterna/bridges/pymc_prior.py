@@ -14,8 +14,8 @@ from sterna.engine.compilation import caller
 from sterna.engine.moves import drawing_functions, generator_on
 from sterna.engine.program import GENERATOR
 from sterna.engine.streams import new_generator
+from sterna.engine.user_function import CannotCompile
 from sterna.errors import TargetError
-from sterna.user_function import CannotCompile
 
 # A draw without an unconstrained value is drawn again, so often at most.
 TRIES = 1000

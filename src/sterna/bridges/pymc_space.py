@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.space import Binary, Integer, Kind, Real
+from sterna.reference.space import Binary, Integer, Kind, Real
 
 
 def kinds_of(model: Any, example: list[NDArray[Any]]) -> dict[str, Kind]:

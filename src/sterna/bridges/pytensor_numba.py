@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sterna.engine.compilation import address_of, as_pointer, caller
-from sterna.user_function import Bridged, CannotCompile
+from sterna.engine.user_function import Bridged, CannotCompile
 
 OBJECT_MODE = "Numba will use object mode"
 

@@ -1,7 +1,7 @@
 """Log-densities and exact draws of the reference's one-dimensional distributions, by kind.
 
 Each coordinate of an independent reference has a kind and up to four numbers, `p`, in which its constants are
-worked out beforehand (see `sterna.distributions`); they begin at place `o`. Probability tables lie in one shared array.
+worked out beforehand (see `sterna.reference.distributions`); they begin at place `o`. Probability tables lie in one shared array.
 """
 
 import math

@@ -41,7 +41,7 @@ from sterna.explorers.leapfrog import (
 from sterna.explorers.metric import STEP_SIZES, first_metric, tuned_metric
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -17,7 +17,7 @@ from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -15,7 +15,7 @@ from sterna.explorers.base import MOST_DIVERGED, Bound, Explorer, all_coordinate
 from sterna.explorers.composition import ENTRY, check_explorers, compose, moved_on, run_part
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

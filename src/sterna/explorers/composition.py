@@ -16,7 +16,7 @@ from sterna.explorers.base import Bound, Draw, Explorer, add_up, carry_nearest, 
 from sterna.explorers.move import as_move
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

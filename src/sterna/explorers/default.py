@@ -23,7 +23,7 @@ from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.slice import Slice
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Integers = NDArray[np.int64]
 

@@ -34,7 +34,7 @@ from sterna.explorers.line_moves import check_moves, check_real, on_line, read_l
 from sterna.explorers.metropolis import pack
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -32,7 +32,7 @@ from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

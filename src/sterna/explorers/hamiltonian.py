@@ -39,7 +39,7 @@ from sterna.explorers.leapfrog import (
 from sterna.explorers.metric import first_metric, tuned_metric, tuned_step_size
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

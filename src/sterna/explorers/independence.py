@@ -17,7 +17,7 @@ from sterna.explorers.base import Bound, all_coordinates
 from sterna.explorers.line_moves import acceptance, check_moves
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

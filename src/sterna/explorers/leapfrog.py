@@ -31,7 +31,7 @@ from sterna.explorers.base import all_coordinates
 from sterna.explorers.composition import moved_on
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -20,7 +20,7 @@ from sterna.engine.unconstrained import from_line, log_jacobian, to_line
 from sterna.errors import OptionError
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

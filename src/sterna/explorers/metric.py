@@ -21,7 +21,7 @@ from sterna.explorers.leapfrog import (
 )
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -41,7 +41,7 @@ from sterna.explorers.line_moves import (
 )
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -48,7 +48,7 @@ from sterna.errors import EvaluationError, OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -28,7 +28,7 @@ from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_
 from sterna.explorers.gibbs import draw_value
 
 if TYPE_CHECKING:
-    from sterna.target import Target
+    from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.distributions import DiscreteUniform, Exponential
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.log_terms import times_log
-from sterna.target import Target
+from sterna.reference.distributions import DiscreteUniform, Exponential
+from sterna.target.target import Target
 
 
 def change_point(counts: ArrayLike | None = None, rate: float = 1 / 15) -> Target:

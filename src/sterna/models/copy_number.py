@@ -15,9 +15,9 @@ from sterna.explorers.slice import Slice
 from sterna.models.copy_number_moves import log_of_states, move_p_with_states, scale_deviations
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.hidden_chain import BLOCK, MOST_STATES, NO_READS, change, log_likelihood
-from sterna.reference import Reference
-from sterna.space import Integer, Real
-from sterna.target import Target
+from sterna.reference.reference import Reference
+from sterna.reference.space import Integer, Real
+from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from sterna.errors import OptionError
-from sterna.target import Target
+from sterna.target.target import Target
 
 # Names the folder with the data of all models, one folder for each; `sterna run --data` sets it.
 FOLDER = "STERNA_DATA"

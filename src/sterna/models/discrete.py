@@ -2,9 +2,9 @@
 
 import math
 
-from sterna.distributions import DiscreteUniform
 from sterna.errors import OptionError
-from sterna.target import Target
+from sterna.reference.distributions import DiscreteUniform
+from sterna.target.target import Target
 
 
 def discrete(k: int = 2, a: float = 100.0) -> Target:

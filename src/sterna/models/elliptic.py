@@ -2,11 +2,11 @@
 
 import math
 
-from sterna.distributions import Uniform
 from sterna.errors import OptionError
 from sterna.explorers.slice import Slice
 from sterna.models.log_terms import binomial, binomial_slope, log_coefficient
-from sterna.target import Target
+from sterna.reference.distributions import Uniform
+from sterna.target.target import Target
 
 
 def elliptic(trials: int = 100_000, successes: int = 50_000, width: float = 3.0) -> Target:

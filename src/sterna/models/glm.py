@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.distributions import Normal
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.log_terms import log_sigmoid
-from sterna.target import Target
+from sterna.reference.distributions import Normal
+from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sterna.errors import OptionError
-from sterna.explorers.beta_binomial import BetaBinomial
+from sterna.models.beta_binomial import BetaBinomial
 from sterna.models.data import SEED, data_file, say_simulated
-from sterna.reference import Reference
-from sterna.space import Real
-from sterna.target import Target
+from sterna.reference.reference import Reference
+from sterna.reference.space import Real
+from sterna.target.target import Target
 
 TYPES, LAUNCHES = 367, 5667
 

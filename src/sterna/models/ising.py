@@ -2,11 +2,11 @@
 
 import math
 
-from sterna.distributions import Spin
 from sterna.errors import OptionError
-from sterna.explorers.heat_bath import SpinHeatBath
+from sterna.models.heat_bath import SpinHeatBath
 from sterna.models.lattice import neighbours
-from sterna.target import Target
+from sterna.reference.distributions import Spin
+from sterna.target.target import Target
 
 CRITICAL_COUPLING = 0.5 * math.log(1.0 + math.sqrt(2.0))
 

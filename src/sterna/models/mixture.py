@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sterna.errors import OptionError
 from sterna.explorers.slice import Slice
 from sterna.models.data import SEED, data_file, say_simulated
-from sterna.reference import Reference
-from sterna.space import Binary, Real, Simplex
-from sterna.target import Target
+from sterna.reference.reference import Reference
+from sterna.reference.space import Binary, Real, Simplex
+from sterna.target.target import Target
 
 SIZES = {300: "mixture_data.csv", 150: "mixture_data_150.csv"}
 

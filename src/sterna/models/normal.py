@@ -4,14 +4,14 @@ from typing import Any, NamedTuple
 
 from numba import types
 
-from sterna.distributions import Normal
 from sterna.engine.callback import HEAD
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import with_likelihood
 from sterna.errors import OptionError
 from sterna.explorers import hamiltonian
 from sterna.explorers import slice as slices
-from sterna.target import Target
+from sterna.reference.distributions import Normal
+from sterna.target.target import Target
 
 
 def normal(dim: int = 5, precision: float = 5.0) -> Target:

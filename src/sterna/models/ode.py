@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.distributions import LogUniform
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
-from sterna.target import Target
+from sterna.reference.distributions import LogUniform
+from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.compilation import compiled_with_memory
 from sterna.errors import OptionError
-from sterna.explorers.regraft import Regraft, count, log_likelihood_of, pack, put_in_order
 from sterna.models.data import SEED, data_file, say_simulated
+from sterna.models.regraft import Regraft, count, log_likelihood_of, pack, put_in_order
 from sterna.models.trees import genotypes
-from sterna.reference import Reference
-from sterna.space import Integer, Real
-from sterna.target import Target
+from sterna.reference.reference import Reference
+from sterna.reference.space import Integer, Real
+from sterna.target.target import Target
 
 # The sizes of the paper.
 N_CELLS, N_LOCI = 493, 391
@@ -40,7 +40,7 @@ def phylo_cancer(
     is number L. `sterna.models.trees` has functions for draws: `genotypes` gives x, `locus_newick` the tree.
 
     Explored by Gibbs sampling: a locus is taken out and grafted anew, by its exact conditional law over all places and
-    all subsets of the children there, a cell is hung anew, and the rates are sliced (`sterna.explorers.regraft`).
+    all subsets of the children there, a cell is hung anew, and the rates are sliced (`sterna.models.regraft`).
 
     Parameters
     ----------

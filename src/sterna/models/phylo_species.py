@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled_with_memory
 from sterna.errors import OptionError
-from sterna.explorers.pruning import compiled_tree_size, compiled_work_size, hang, label, tree_log_likelihood
-from sterna.explorers.tree_moves import TINY, TreeMoves, log_prior
 from sterna.models.data import SEED, data_file, say_simulated
-from sterna.reference import Reference
-from sterna.space import Integer, Real
-from sterna.target import Target
+from sterna.models.pruning import compiled_tree_size, compiled_work_size, hang, label, tree_log_likelihood
+from sterna.models.tree_moves import TINY, TreeMoves, log_prior
+from sterna.reference.reference import Reference
+from sterna.reference.space import Integer, Real
+from sterna.target.target import Target
 
 # Bases that a letter stands for, in the order A, G, C, T.
 LETTERS = {
@@ -54,7 +54,7 @@ def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None =
     The likelihood is never zero, but draws of lengths below 1e-300 can make it so in numbers of the computer: about
     5 in 100 000 draws from the reference, for the paper's data.
 
-    Explored by nearest-neighbour interchange and slices of every branch (`sterna.explorers.tree_moves`).
+    Explored by nearest-neighbour interchange and slices of every branch (`sterna.models.tree_moves`).
 
     Parameters
     ----------

@@ -2,11 +2,11 @@
 
 import math
 
-from sterna.distributions import Uniform
 from sterna.errors import OptionError
-from sterna.explorers.heat_bath import RotorHeatBath
+from sterna.models.heat_bath import RotorHeatBath
 from sterna.models.lattice import neighbours
-from sterna.target import Target
+from sterna.reference.distributions import Uniform
+from sterna.target.target import Target
 
 
 def rotor(size: int = 5, coupling: float = 1.0) -> Target:

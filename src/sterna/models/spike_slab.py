@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
-from sterna.reference import Reference
-from sterna.space import Binary, Real
-from sterna.target import Target
+from sterna.reference.reference import Reference
+from sterna.reference.space import Binary, Real
+from sterna.target.target import Target
 
 Numbers = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import Spin
 from sterna.errors import OptionError
-from sterna.explorers.heat_bath import WeightedSpinHeatBath
+from sterna.models.heat_bath import WeightedSpinHeatBath
 from sterna.models.lattice import neighbours
-from sterna.target import Target
+from sterna.reference.distributions import Spin
+from sterna.target.target import Target
 
 COUPLINGS = ("normal", "binary")
 

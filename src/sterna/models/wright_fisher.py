@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.distributions import Normal
 from sterna.errors import OptionError
-from sterna.target import Target
+from sterna.reference.distributions import Normal
+from sterna.target.target import Target
 
 VARIANCE, ABSORBED_VARIANCE = 0.01, 1e-5
 

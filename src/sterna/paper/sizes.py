@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from sterna.target import Target
+from sterna.target.target import Target
 
 Count = Callable[[dict[str, Any]], int]
 

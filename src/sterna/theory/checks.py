@@ -67,3 +67,18 @@ def check_direction(direction: int) -> int:
     if direction not in (-1, 1):
         raise OptionError(f"direction={direction!r} is unknown; give 1 (to the target) or -1 (to the reference).")
     return 1 if direction == 1 else 0
+
+
+def check_schedule(schedule: Any, n_chains: int) -> Numbers:
+    """Check a user's schedule: increasing from exactly 0 to exactly 1, one beta a chain."""
+    try:
+        betas = np.array(schedule, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"schedule={schedule!r}: give a list of numbers from 0 to 1.") from None
+    if betas.shape != (n_chains,):
+        raise OptionError(f"schedule has shape {betas.shape}; with n_chains={n_chains} give {n_chains} numbers.")
+    if betas[0] != 0 or betas[-1] != 1 or not (np.diff(betas) > 0).all():
+        raise OptionError(
+            f"schedule={np.array2string(betas, threshold=10)} must increase strictly from exactly 0 to exactly 1."
+        )
+    return betas

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.errors import OptionError
-from sterna.theory.checks import check_number, check_whole
-from sterna.tuning.barrier import Barrier
-from sterna.tuning.schedule import check_schedule
+from sterna.theory.checks import check_number, check_schedule, check_whole
+from sterna.theory.cumulative_barrier import Barrier
 
 Numbers = NDArray[np.float64]
 Generator = Callable[[ArrayLike], Numbers]

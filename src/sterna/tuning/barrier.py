@@ -1,39 +1,12 @@
 """The communication barrier from rejections (paper, algorithm CommunicationBarrier)."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from sterna.tuning.monotone import MonotoneCubic, monotone_cubic
+from sterna.theory.cumulative_barrier import Barrier
+from sterna.theory.monotone import monotone_cubic
 
 Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Barrier:
-    """Cumulative, local and global communication barrier (Lambda(beta), lambda(beta) and Lambda).
-
-    Where the likelihood is zero on a share `jump` of the reference, the cumulative barrier jumps by that much at
-    beta = 0, and `smooth` is the rest of it.
-    """
-
-    smooth: MonotoneCubic
-    jump: float
-
-    @property
-    def total(self) -> float:
-        """The global barrier."""
-        return self.jump + float(self.smooth.y[-1])
-
-    def cumulative(self, beta: ArrayLike) -> Numbers:
-        """Lambda(beta), from 0 at beta = 0."""
-        at = np.asarray(beta, dtype=np.float64)
-        return np.where(at > 0, self.jump + self.smooth(at), 0.0)
-
-    def local(self, beta: ArrayLike) -> Numbers:
-        """lambda(beta), the slope of the cumulative barrier beyond the jump."""
-        return self.smooth.derivative(beta)
 
 
 def communication_barrier(

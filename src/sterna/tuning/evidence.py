@@ -18,9 +18,9 @@ from sterna.engine.record import (
     LOWER_PRODUCT,
     UPPER_PRODUCT,
 )
+from sterna.theory.monotone import PiecewiseCubic
 from sterna.tuning.batches import Batches, Estimate, estimate, standard_errors
 from sterna.tuning.energies import Energies
-from sterna.tuning.monotone import PiecewiseCubic
 
 Numbers = NDArray[np.float64]
 

@@ -1,13 +1,10 @@
 """The annealing schedule from the barrier (paper, algorithm UpdateSchedule)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.errors import OptionError
-from sterna.tuning.barrier import Barrier
-from sterna.tuning.monotone import monotone_cubic
+from sterna.theory.cumulative_barrier import Barrier
+from sterna.theory.monotone import monotone_cubic
 
 Numbers = NDArray[np.float64]
 
@@ -44,18 +41,3 @@ def _strictly_increasing(schedule: Numbers) -> Numbers:
     for k in range(len(schedule) - 2, 0, -1):
         schedule[k] = min(schedule[k], np.nextafter(schedule[k + 1], -1.0))
     return schedule
-
-
-def check_schedule(schedule: Any, n_chains: int) -> Numbers:
-    """Check a user's schedule: increasing from exactly 0 to exactly 1, one beta a chain."""
-    try:
-        betas = np.array(schedule, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError(f"schedule={schedule!r}: give a list of numbers from 0 to 1.") from None
-    if betas.shape != (n_chains,):
-        raise OptionError(f"schedule has shape {betas.shape}; with n_chains={n_chains} give {n_chains} numbers.")
-    if betas[0] != 0 or betas[-1] != 1 or not (np.diff(betas) > 0).all():
-        raise OptionError(
-            f"schedule={np.array2string(betas, threshold=10)} must increase strictly from exactly 0 to exactly 1."
-        )
-    return betas

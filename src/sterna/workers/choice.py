@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.engine import callback
-from sterna.target import Target
-from sterna.workers.crew import Crew, Elsewhere
-from sterna.workers.gathering import Batch, Gathering
+from sterna.target.target import Target
+from sterna.workers.batch_team import Batch, Gathering
 from sterna.workers.processes import Processes
 from sterna.workers.remote import Sent, Submitted, mapped
+from sterna.workers.thread_team import Crew, Elsewhere
 
 
 class Crews:

@@ -1,0 +1,38 @@
+"""Affine maps: variables stored as independent standard coordinates z, of which they are offset + matrix z."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import compiled_with_memory
+
+Numbers = NDArray[np.float64]
+
+
+@compiled_with_memory
+def affine(z: NDArray[np.float64], offset: NDArray[np.float64], matrix: NDArray[np.float64]) -> Any:
+    """Return offset + matrix z for a lower triangular matrix."""
+    result = offset.copy()
+    for row in range(z.size):
+        for column in range(row + 1):
+            result[row] += matrix[row, column] * z[column]
+    return result
+
+
+def affine_of_many(z: Numbers, offset: Numbers, matrix: Numbers, library: Any) -> Any:
+    """Return offset + matrix z, adding in the order of `affine` so that both give the same bits."""
+    total = library.broadcast_to(offset, z.shape)
+    for column in range(len(offset)):
+        total = total + z[..., column : column + 1] * matrix[:, column]
+    return total
+
+
+@compiled_with_memory
+def affine_pullback(matrix: NDArray[np.float64], gradient: NDArray[np.float64], result: NDArray[np.float64]) -> None:
+    """Turn a gradient with respect to offset + matrix z into one with respect to z."""
+    for column in range(result.size):
+        total = 0.0
+        for row in range(column, result.size):
+            total += matrix[row, column] * gradient[row]
+        result[column] = total

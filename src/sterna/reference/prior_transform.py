@@ -1,0 +1,109 @@
+"""A prior given as a map from the unit cube, as nested samplers take it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from sterna.engine.user_function import CannotCompile, compile_user_function, short_reason
+from sterna.errors import TargetError
+from sterna.reference.distributions import Distribution, Uniform
+from sterna.reference.space import Real, Space, space_of
+
+Numbers = NDArray[np.float64]
+
+_TINY = float(np.finfo(np.float64).tiny)
+_VECTOR = types.Array(types.float64, 1, "C", readonly=True)
+
+
+@dataclass(frozen=True)
+class PriorTransform:
+    """A reference given by a function that turns uniform numbers into draws of the parameters.
+
+    Parameters
+    ----------
+    transform
+        `transform(u)` returns the parameters, as many as there are numbers in u, which lie strictly between 0 and 1.
+        Compiled if Numba can compile it; else it runs as Python, and so does the likelihood.
+    parameters
+        The names of the parameters, or their number: then they are one vector `x`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> def prior_transform(u):
+    ...     return 20.0 * u - 10.0
+    >>> def log_likelihood(a, b):
+    ...     return -0.5 * (a * a + (b - a) ** 2)
+    >>> result = sterna.sample(
+    ...     log_likelihood, sterna.PriorTransform(prior_transform, ["a", "b"]), n_chains=6, n_rounds=6, progress=False
+    ... )
+    >>> list(result.posterior)
+    ['a', 'b']
+    """
+
+    transform: Callable[..., Any]
+    parameters: Sequence[str] | int
+
+    def __post_init__(self) -> None:
+        if not callable(self.transform):
+            raise TargetError(f"PriorTransform({self.transform!r}, ...): give a function of a vector of the unit cube.")
+        named = isinstance(self.parameters, Sequence) and not isinstance(self.parameters, str)
+        number = len(self.parameters) if named else self.parameters  # type: ignore[arg-type]
+        if not isinstance(number, (int, np.integer)) or number < 1:
+            raise TargetError(
+                f"PriorTransform(..., {self.parameters!r}): give the names of the parameters, or their number."
+            )
+
+    def read(self) -> tuple[Space, list[Distribution]]:
+        """Return the space of the parameters, and the uniform law of the cube."""
+        if isinstance(self.parameters, (int, np.integer)):
+            size, kinds = int(self.parameters), {"x": Real(shape=int(self.parameters))}
+        else:
+            size, kinds = len(self.parameters), {name: Real() for name in self.parameters}
+            if len(kinds) < size:
+                raise TargetError(f"PriorTransform(..., {self.parameters!r}): each parameter needs a name of its own.")
+        cube = Uniform(0.0, 1.0, shape=size)
+        # quantiles are infinite at the ends
+        inside = replace(cube.coordinates, lower=np.full(size, _TINY), upper=np.full(size, 1.0 - 2.0**-53))
+        cube.coordinates = inside
+        cube_map = CubeMap(self.transform, size)
+        cube_map.forward(np.full(size, 0.5))
+        return space_of(kinds, cube_map), [cube]
+
+
+class CubeMap:
+    """The state map of a prior transform."""
+
+    mixes = True
+    data: Mapping[str, Numbers]
+
+    def __init__(self, transform: Callable[..., Any], dimension: int) -> None:
+        self.transform, self.dimension, self.data = transform, dimension, {}
+
+    def forward(self, state: Numbers) -> Numbers:
+        """Return the parameters of a point of the cube."""
+        found = np.asarray(self.transform(state), dtype=np.float64)
+        if found.shape != (self.dimension,):
+            raise TargetError(
+                f"The prior transform returned an array of shape {found.shape} for {self.dimension} uniform numbers: "
+                "it must return as many parameters."
+            )
+        return found
+
+    def lines(self, datum: Any) -> tuple[list[str], dict[str, Any]]:
+        """Code that calls the compiled transform."""
+        try:
+            compiled = compile_user_function(self.transform)
+            compiled.compile((_VECTOR,))
+        except Exception as error:  # Numba raises all sorts of errors for what it does not support
+            raise CannotCompile(f"so does the prior transform ({short_reason(error)})") from error
+        lines = [
+            "x = np.asarray(transform(frozen(u))).astype(np.float64)",
+            f"if x.size != {self.dimension}:",
+            "    raise ValueError('the prior transform returned another number of parameters')",
+        ]
+        return lines, {"transform": compiled}

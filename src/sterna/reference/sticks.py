@@ -1,0 +1,69 @@
+"""Simplices as sticks: a vector of positive parts that sum to 1, stored as the fractions broken off in turn."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.compilation import compiled_with_memory
+
+Numbers = NDArray[np.float64]
+
+
+@compiled_with_memory
+def stick(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compiled form of `sterna.reference.space.join_stick` for one vector."""
+    result = np.empty(fractions.size + 1)
+    rest = 1.0
+    for k in range(fractions.size):
+        result[k] = fractions[k] * rest
+        rest *= 1.0 - fractions[k]
+    result[fractions.size] = rest
+    return result
+
+
+def join_stick(fractions: Numbers, library: Any = np) -> Any:
+    """Vectors on the simplex from the fractions broken off a stick, along the last axis."""
+    rest = library.cumprod(1.0 - fractions, axis=-1)
+    first = library.concatenate([library.ones_like(rest[..., :1]), rest[..., :-1]], axis=-1)
+    return library.concatenate([fractions * first, rest[..., -1:]], axis=-1)
+
+
+@compiled_with_memory
+def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> None:
+    """Write the fractions of a vector on the simplex; the inverse of `stick`."""
+    rest = 1.0
+    for k in range(fractions.size):
+        share = parts[k] / rest if rest > 0.0 else 0.5
+        fractions[k] = min(max(share, 2.3e-308), 1.0 - 2.0**-53)
+        rest -= parts[k]
+
+
+@compiled_with_memory
+def stick_log_jacobian(fractions: NDArray[np.float64]) -> float:
+    """Log-determinant of the map from fractions to the simplex."""
+    total = 0.0
+    for k in range(fractions.size):
+        total += (fractions.size - 1 - k) * math.log1p(-fractions[k])
+    return total
+
+
+@compiled_with_memory
+def stick_pullback(fractions: NDArray[np.float64], gradient: NDArray[np.float64], result: NDArray[np.float64]) -> None:
+    """Turn a gradient with respect to the simplex into one with respect to the fractions."""
+    parts = stick(fractions)
+    later = gradient[fractions.size] * parts[fractions.size]
+    for k in range(fractions.size - 1, -1, -1):
+        left = 1.0 - fractions[k]
+        # a stick that is used up has nothing left to share
+        rest = parts[k] / fractions[k] if fractions[k] > 0.0 else 0.0
+        result[k] = gradient[k] * rest - later / left
+        later += gradient[k] * parts[k]
+
+
+@compiled_with_memory
+def add_stick_jacobian_slope(fractions: NDArray[np.float64], result: NDArray[np.float64]) -> None:
+    """Add the gradient of `stick_log_jacobian`."""
+    for k in range(fractions.size):
+        result[k] -= (fractions.size - 1 - k) / (1.0 - fractions[k])

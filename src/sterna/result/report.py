@@ -1,0 +1,126 @@
+"""A result as people read it: the posterior, the rounds, what parallel tempering measured, and the warnings."""
+
+import io
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sterna.result.summary import table_of
+from sterna.tuning.batches import Estimate
+from sterna.tuning.chains import explores_slowly, saturated
+
+if TYPE_CHECKING:
+    from sterna.result.result import Result
+
+# An estimate of the log evidence with a larger error is not worth its digits.
+MOST_ERROR = 100.0
+# Lines of a file are not broken.
+WIDE = 200
+
+
+def report(result: "Result", most_rows: int = 20) -> str:
+    """Return the report as plain text."""
+    file = io.StringIO()
+    # whatever the environment says of colours, and in a notebook too, where rich would display it at once
+    console = Console(
+        file=file, highlight=False, width=WIDE, force_terminal=False, force_jupyter=False, color_system=None
+    )
+    _write(result, console, most_rows)
+    return "\n".join(map(str.rstrip, file.getvalue().splitlines()))
+
+
+def show(result: "Result", most_rows: int = 20) -> None:
+    """Print the report to standard output, in colour on a terminal."""
+    console = Console(highlight=False)
+    _write(result, console if console.is_terminal else Console(highlight=False, width=WIDE), most_rows)
+
+
+def _write(result: "Result", console: Console, most_rows: int) -> None:
+    console.print(table_of(itertools.islice(result.summary_rows(), most_rows)), soft_wrap=True, markup=False)
+    scalars = sum(values[0, 0].size for values in result.target.values(result.states[:1, :1]).values())
+    others = scalars - most_rows
+    if others > 0:
+        console.print(f"... and {others} more")
+    console.print()
+    console.print(repr(result.rounds), soft_wrap=True)
+    console.print()
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in facts(result):
+        grid.add_row(name, text)
+    console.print(grid)
+    if not result.warnings:
+        console.print("\nNo warnings.")
+    for warning in result.warnings:
+        console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=True)
+    for note in dict.fromkeys(result.notes):
+        console.print(f"\n[bold]Note:[/bold] {escape(note)}", soft_wrap=True)
+
+
+def facts(result: "Result") -> list[tuple[str, str]]:
+    """Return what parallel tempering measured, in words."""
+    settings, seconds, acceptance = result.settings, result.timing, 1 - result.rejection
+    copies = f" of {settings.n_copies} copies" if settings.n_copies > 1 else ""
+    low, high = result.log_evidence.interval()
+    others = ", ".join(
+        f"{name.replace('_', ' ')} {estimate if _is_usable(estimate) else 'unusable'}"
+        for name, estimate in result.evidence.items()
+        if name != result.evidence_name and not name.startswith("thermodynamic")
+    )
+    return [
+        ("log evidence", f"{result.log_evidence} (95 %: {low:.3f} to {high:.3f})"),
+        ("", f"by {result.evidence_name.replace('_', ' ')}; {others}"),
+        ("KL divergence", f"{result.divergences['kl_target_to_reference']} nats, of the target from the reference"),
+        ("global barrier", _barrier(result)),
+        ("swaps accepted", f"{acceptance.min():.2f} at least, {acceptance.mean():.2f} on average"),
+        ("restarts", f"{result.restarts} in {settings.n_scans} scans{copies}; {_first_restart(result)}"),
+        (
+            "round-trip rate",
+            f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
+            f"more chains at best {result.optimal_round_trip_rate:.4f})",
+        ),
+        ("explorer", f"{result.explorer}, {_times(result.explorations)} a scan"),
+        ("energy memory", _memory(result)),
+        (
+            "seconds",
+            f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
+        ),
+    ]
+
+
+def _is_usable(estimate: Estimate) -> bool:
+    """Whether an estimate says more than its name; one whose weights overflow has an error of many digits."""
+    return estimate.valid and estimate.error < MOST_ERROR
+
+
+def _barrier(result: "Result") -> str:
+    if saturated(result.last):
+        return f"at least {result.global_barrier:.2f}; too few chains to see it"
+    best = "would be best if exploration were quick" if explores_slowly(result.last) else "are best"
+    return f"{result.global_barrier:.3f}, for which {result.recommended_n_chains} chains {best}"
+
+
+def _first_restart(result: "Result") -> str:
+    known = [scan for scan in result.first_restart if scan is not None]
+    missing = len(result.first_restart) - len(known)
+    if not known:
+        return "none since the run began"
+    return f"the first {max(known)} scans after the run began" + (f", none in {missing} copies" if missing else "")
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _memory(result: "Result") -> str:
+    """Say which chain explores worst."""
+    memory = result.energy_autocorrelation[1:]
+    if not np.isfinite(memory).any():
+        return "unknown, as energies do not vary"
+    worst = int(np.nanargmax(memory))
+    return f"{memory[worst]:.2f} left after a scan at beta {result.schedule[worst + 1]:.3g}, the worst (0: independent)"

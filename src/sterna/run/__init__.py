@@ -1,0 +1,1 @@
+"""The user's call: rounds, tuning and what is shown meanwhile."""

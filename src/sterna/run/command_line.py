@@ -1,0 +1,301 @@
+"""The command line: thin wrappers around the library."""
+
+import contextlib
+import importlib.util
+import inspect
+import json
+import math
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from sterna.result.result import Result
+    from sterna.target.target import Target
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(package_name="sterna")
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Non-reversible parallel tempering: samples many modes, computes the evidence, tunes itself."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@commands.command(short_help="Sample a built-in model, or a target of your own.")
+@click.argument("target")
+@click.option("--chains", default="auto", metavar="N|auto", help="Number of chains, both ends.", show_default=True)
+@click.option("--rounds", default=10, type=int, help="Tuning rounds; round r has 2**r scans.", show_default=True)
+@click.option("--scans", default=None, type=int, help="Sampling scans.  [default: as many as tuning took]")
+@click.option(
+    "--copies", default="1", metavar="K|auto", help="Independent copies; auto: one a worker.", show_default=True
+)
+@click.option(
+    "--explorer",
+    default=None,
+    metavar="NAME",
+    help="slice, metropolis, hmc, ...  [default: by target]",
+)
+@click.option(
+    "--explorations",
+    default="auto",
+    metavar="K|auto",
+    show_default=True,
+    help="Explorations of a chain in a scan.",
+)
+@click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
+@click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
+@click.option(
+    "--workers",
+    default=None,
+    type=int,
+    help="Threads, or processes if the target runs as Python.  [default: the cores; no processes]",
+)
+@click.option(
+    "--data", default=None, metavar="DIR", help="Folder with the built-in models' data.  [default: simulated]"
+)
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter of the model; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object to standard output, and nothing else.")
+def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Sample TARGET: the name of a built-in model (see `sterna models`), or file.py:name.
+
+    A name in a file is a sterna.Target, a PyMC model, or a function that returns one and takes the values of --set.
+    """
+    # with --json nothing else may reach standard output, not even what a user's file prints
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        result = _sample(target, pairs, options)
+    if as_json:
+        click.echo(json.dumps(_finite(result.to_dict()), allow_nan=False))
+    else:
+        from sterna.result.report import show
+
+        show(result)
+
+
+def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Result":
+    from sterna.models.data import FOLDER
+    from sterna.run.sampling import sample
+
+    if options["data"] is not None:
+        os.environ[FOLDER] = options["data"]
+    return sample(
+        find_target(target, dict(_pair(pair) for pair in pairs)),
+        n_chains=_number_or_auto(options["chains"]),
+        n_rounds=options["rounds"],
+        n_scans=options["scans"],
+        n_copies=_number_or_auto(options["copies"]),
+        explorer=options["explorer"],
+        explorations=_number_or_auto(options["explorations"]),
+        scheme=options["scheme"],
+        seed=options["seed"],
+        workers=options["workers"],
+    )
+
+
+@commands.command(short_help="Repeat a table of the paper.")
+@click.argument("table", metavar="NAME")
+@click.option("--quick", is_flag=True, help="A look of about a minute, with far fewer scans than the paper.")
+@click.option("--only", multiple=True, metavar="MODEL", help="Only this model; nrpt: all rows of table2.")
+@click.option("--data", default=None, metavar="DIR", help="Folder with the models' data.  [default: simulated]")
+@click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
+@click.option("--format", "form", default="text", type=click.Choice(["text", "csv", "json"]), show_default=True)
+def paper(table: str, quick: bool, only: tuple[str, ...], data: str | None, seed: int, form: str) -> None:
+    """Repeat a result of the paper: table1 (all models) or table2 (NRPT's rows of the comparison).
+
+    Rows show n observations, d variables and N chains; the sum of rejections, which is the paper's estimate of the
+    barrier, and the barrier corrected for saturation; the mean acceptance of swaps; restarts beside those that the
+    rejections allow. Columns named paper have the paper's figure for the column before.
+    """
+    from sterna.errors import OptionError
+    from sterna.models.data import FOLDER
+    from sterna.paper.runs import as_csv, as_json, as_line, choose, columns_of, run_case
+    from sterna.paper.tables import TABLES
+
+    if table not in TABLES:
+        raise OptionError(f"sterna paper {table}: there are {', '.join(TABLES)}.")
+    if data is not None:
+        os.environ[FOLDER] = data
+    cases = choose(TABLES[table], only)
+    columns, found = columns_of(cases), []
+    # rows come as they are done, as some take long
+    click.echo(as_line(columns, None), err=form != "text")
+    for case in cases:
+        found.append(run_case(case, quick, seed))
+        click.echo(as_line(columns, found[-1]), err=form != "text")
+    if form != "text":
+        click.echo(as_csv(found) if form == "csv" else as_json(found), nl=form == "json")
+
+
+@commands.command()
+def models() -> None:
+    """List the built-in models and their parameters."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("model", "parameters (--set)", "what it is"):
+        table.add_column(heading, overflow="fold")
+    for name, function in built_in_models().items():
+        parameters = inspect.signature(function).parameters.values()
+        given = ", ".join(f"{p.name}={_short(p.default)}" for p in parameters)
+        table.add_row(name, given, (inspect.getdoc(function) or "").split("\n")[0])
+    Console(highlight=False).print(table)
+
+
+def built_in_models() -> dict[str, Callable[..., "Target"]]:
+    """Return the built-in models by name."""
+    from sterna import models as package
+
+    return {name: getattr(package, name) for name in package.__all__}
+
+
+def find_target(text: str, values: dict[str, Any]) -> "Target":
+    """Return the target that the command line names, built with the values of --set."""
+    from sterna.errors import OptionError
+    from sterna.run.options import as_target, is_pymc
+    from sterna.target.target import Target
+
+    if ".py:" in text:
+        path, _, name = text.rpartition(":")
+        found = getattr(_load(path), name, None)
+        if isinstance(found, Target) or is_pymc(found):
+            if values:
+                raise OptionError(f"{text} is a finished target: --set needs a function that returns one.")
+            return as_target(found, None, None)
+        if found is None:
+            raise OptionError(f"{path} has nothing named {name!r}.")
+        wanted = "a sterna.Target or a PyMC model"
+        if not callable(found):
+            raise OptionError(f"{text} is {type(found).__name__}; it must be {wanted}, or a function that returns one.")
+        built = _call(text, found, values)
+        if not isinstance(built, Target) and not is_pymc(built):
+            raise OptionError(f"{text} returned {type(built).__name__}; it must return {wanted}.")
+        return as_target(built, None, None)
+    known = built_in_models()
+    if text not in known:
+        raise OptionError(
+            f"There is no built-in model {text!r}; there are {', '.join(sorted(known))}. "
+            "For a target of your own write file.py:name."
+        )
+    built_in: Target = _call(text, known[text], values)
+    return built_in
+
+
+def _call(what: str, function: Callable[..., Any], values: dict[str, Any]) -> Any:
+    """Call a model's function with values converted to the types of its defaults."""
+    from sterna.errors import OptionError
+
+    parameters = inspect.signature(function).parameters
+    converted = {}
+    for key, text in values.items():
+        if key not in parameters:
+            have = ", ".join(parameters) or "none"
+            raise OptionError(f"--set {key}={text}: {what} has no parameter {key!r}; it has {have}.")
+        converted[key] = _convert(key, text, parameters[key].default)
+    missing = [p.name for p in parameters.values() if p.default is p.empty and p.name not in converted]
+    if missing:
+        raise OptionError(
+            f"{what} needs {', '.join(missing)}: give them by --set, "
+            "or name a sterna.Target or a function that returns one."
+        )
+    return _watched(what, lambda: function(**converted))
+
+
+def _watched(what: str, action: Callable[[], Any]) -> Any:
+    """Run code from a user's file; its own error becomes one line that names the place."""
+    from sterna.errors import Error, OptionError
+
+    try:
+        return action()
+    except Error:
+        raise
+    except Exception as error:
+        places = traceback.extract_tb(error.__traceback__)
+        known = len(places) > 1 and not isinstance(error, SyntaxError)
+        place = f" (line {places[-1].lineno} of {places[-1].filename})" if known else ""
+        raise OptionError(f"{what} raised {type(error).__name__}: {error}{place}") from error
+
+
+def _convert(key: str, text: str, default: Any) -> Any:
+    from sterna.errors import OptionError
+
+    if isinstance(default, bool):
+        answers = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+        if text.lower() in answers:
+            return answers[text.lower()]
+        raise OptionError(f"--set {key}={text}: give true or false.")
+    kind = type(default) if isinstance(default, (int, float, str)) else None
+    for convert in [kind] if kind else [int, float, str]:
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    raise OptionError(f"--set {key}={text}: give a number like the default {default!r}.")
+
+
+def _load(path: str) -> Any:
+    from sterna.errors import OptionError
+
+    if not Path(path).is_file():
+        raise OptionError(f"There is no file {path}.")
+    specification = importlib.util.spec_from_file_location(Path(path).stem, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    loader = specification.loader
+    _watched(path, lambda: loader.exec_module(module))
+    return module
+
+
+def _pair(text: str) -> tuple[str, str]:
+    from sterna.errors import OptionError
+
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise OptionError(f"--set {text}: write KEY=VALUE, such as --set size=20.")
+    return key, value
+
+
+def _number_or_auto(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _finite(value: Any) -> Any:
+    """Replace NaN and infinities, which JSON does not have, by null."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one line on standard error and exit status 2."""
+    from sterna.errors import Error
+
+    try:
+        commands(standalone_mode=False)
+    except (click.ClickException, Error) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        click.echo(f"sterna: {' '.join(text.split())}", err=True)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("sterna: interrupted", err=True)
+        sys.exit(130)

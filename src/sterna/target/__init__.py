@@ -1,0 +1,1 @@
+"""From a user's functions to a program that the engine runs."""

@@ -1,0 +1,99 @@
+"""From a log-likelihood and a log-prior, two functions, to a target."""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sterna.errors import TargetError
+from sterna.reference.fitted_reference import FittedReference
+from sterna.reference.space import Kind
+from sterna.target.target import Target
+
+
+def from_log_prior(
+    log_likelihood: Callable[..., Any],
+    log_prior: Callable[..., Any],
+    space: Mapping[str, Kind] | int,
+    data: Mapping[str, Any] | None = None,
+    *,
+    start: Any = None,
+    scale: Any = None,
+) -> Target:
+    """Return the target of a log-likelihood and a log-prior, for those who have no draws from the prior.
+
+    A log-prior alone is no reference: parallel tempering draws its first chain from it at every scan. So this tempers
+    the sum of both from a `sterna.FittedReference`, with all that is said there. Where you can name the prior's
+    distributions, name them: `sterna.sample(log_likelihood, {"mu": scipy.stats.norm(0, 10)})` finds modes better.
+
+    Parameters
+    ----------
+    log_likelihood, log_prior
+        Functions of variables and data by name, or of one flat vector first, and then data by name. The likelihood is
+        not asked where the log-prior is -inf.
+    space, start, scale
+        As in `sterna.FittedReference`: variables or the length of one vector; a point, or walkers.
+    data
+        Observed arrays and numbers, passed to both functions by name.
+
+    Examples
+    --------
+    >>> import numpy as np, sterna
+    >>> def log_prior(x):
+    ...     return 0.0 if abs(x[0]) < 50 and abs(x[1]) < 50 else -np.inf
+    >>> def log_likelihood(x, y):
+    ...     return -0.5 * np.sum((y - x[0] - x[1]) ** 2) - 0.5 * x[1] ** 2
+    >>> walkers = np.random.default_rng(0).normal(0.0, 5.0, (20, 2))
+    >>> target = sterna.from_log_prior(log_likelihood, log_prior, 2, {"y": np.array([1.0, 2.0])}, start=walkers)
+    >>> target.compiled
+    True
+    """
+    for name, function in (("log_likelihood", log_likelihood), ("log_prior", log_prior)):
+        if not callable(function):
+            raise TargetError(f"from_log_prior({name}={function!r}): give a function.")
+    variables = ["x"] if isinstance(space, (int, np.integer)) else list(space)
+    known = [*variables, *(data or {})]
+    vector = "x" if isinstance(space, (int, np.integer)) or "x" not in known else "all_variables"
+    prior, prior_call = _arguments(log_prior, "log_prior", known, vector)
+    likelihood, likelihood_call = _arguments(log_likelihood, "log_likelihood", known, vector)
+    parameters = list(dict.fromkeys([*prior, *likelihood]))
+    if vector in parameters and set(parameters) & set(variables) - {vector}:
+        raise TargetError(
+            f"from_log_prior: log_prior takes {', '.join(prior)} and log_likelihood {', '.join(likelihood)}. Write "
+            "both as functions of one vector, or both as functions of variables by name."
+        )
+    source = (
+        f"def log_posterior({', '.join(parameters)}):\n"
+        f"    sterna__value = sterna__prior({prior_call})\n"
+        "    if sterna__value == -sterna__infinity:\n"
+        "        return sterna__value\n"
+        f"    return sterna__value + sterna__likelihood({likelihood_call})\n"
+    )
+    # names that no variable and no entry of data has
+    scope: dict[str, Any] = {"sterna__prior": log_prior, "sterna__likelihood": log_likelihood}
+    scope["sterna__infinity"] = math.inf
+    exec(source, scope)
+    return Target(scope["log_posterior"], FittedReference(space, start, scale), data)
+
+
+def _arguments(function: Callable[..., Any], what: str, known: list[str], vector: str) -> tuple[list[str], str]:
+    """Return what a function is called with, and how; a parameter with a default and no match is left out."""
+    parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())
+    names: list[str] = []
+    call: list[str] = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TargetError(
+                f"from_log_prior: {what} takes {parameter}; sterna passes arguments by name, so list the variables and "
+                "data by name."
+            )
+        if parameter.default is not parameter.empty and parameter.name not in known:
+            continue
+        # each function may name its vector as it likes
+        name = parameter.name if names or parameter.name in known else vector
+        by_keyword = parameter.kind == parameter.KEYWORD_ONLY or parameter is not parameters[len(names)]
+        names.append(name)
+        call.append(f"{parameter.name}={name}" if by_keyword else name)
+    return names, ", ".join(call)

@@ -1,0 +1,175 @@
+"""What a round showed: rejections, barrier, evidence, energies and restarts, over all copies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.record import Record
+from sterna.theory.cumulative_barrier import Barrier
+from sterna.theory.rates import predicted_round_trip_rate
+from sterna.tuning.barrier import communication_barrier, sighted_barrier, without_zeros
+from sterna.tuning.batches import Estimate, merge, standard_error, standard_errors
+from sterna.tuning.energies import Energies, energies
+from sterna.tuning.evidence import Evidence, evidence
+from sterna.tuning.path_integrals import (
+    fisher_rao_length,
+    kl_reference_to_target,
+    kl_target_to_reference,
+    symmetric_kl,
+)
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round showed, over all copies."""
+
+    number: int
+    n_scans: int
+    n_copies: int
+    explorations: int
+    """How often a scan explored every chain."""
+    schedule: Numbers
+    rejection: Numbers
+    rejection_error: Numbers
+    """Standard errors of the rejections."""
+    total_rejection_error: float
+    """Standard error of their sum, and so about that of the barrier."""
+    second_rejection: Numbers
+    """Mean rejection probability between chains two apart, if they were to swap."""
+    evidence: Evidence
+    """Every estimator of the evidence."""
+    energies: Energies
+    """Mean, variance and autocorrelation of every chain's log-likelihood."""
+    restarts_of_copies: tuple[int, ...]
+    round_trips: int
+    first_restarts: tuple[int | None, ...]
+    """Scan of each copy's first restart in this round."""
+    predicted_round_trip_rate: float
+    """The rate that the rejections allow if exploration were perfect."""
+    positions: tuple[NDArray[np.int16], ...] = field(repr=False)
+    """Each copy's index process."""
+
+    @property
+    def index_process(self) -> NDArray[np.int16]:
+        """Chain of each replica after each scan: (copies, scans, replicas)."""
+        return np.stack(self.positions)
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains, both ends included."""
+        return len(self.schedule)
+
+    @property
+    def zero_share(self) -> float:
+        """Share of the reference's draws with likelihood zero."""
+        return self.energies.zero_share
+
+    @cached_property
+    def barrier(self) -> Barrier:
+        """The communication barrier from this round's rejections, corrected for saturation."""
+        return communication_barrier(self.schedule, self.rejection, self.zero_share, self.second_rejection)
+
+    @cached_property
+    def sighted_barrier(self) -> Barrier:
+        """The barrier that places the next round's chains: energies fill the intervals in which swaps never succeed."""
+        return sighted_barrier(self.schedule, self.rejection, self.zero_share, np.sqrt(self.energies.variance))
+
+    @property
+    def rejection_of_possible(self) -> Numbers:
+        """Rejections without those of the reference's zeros, which no schedule can avoid."""
+        return without_zeros(self.rejection, self.zero_share)
+
+    @property
+    def log_evidence(self) -> Estimate:
+        """The best estimate of log Z(1)/Z(0)."""
+        return self.evidence.best
+
+    @property
+    def restarts(self) -> int:
+        """Journeys from the reference to the target that ended in this round."""
+        return sum(self.restarts_of_copies)
+
+    @property
+    def round_trip_rate(self) -> float:
+        """Restarts per scan and copy."""
+        return self.restarts / (self.n_scans * self.n_copies)
+
+    @property
+    def predicted_restarts(self) -> float:
+        """Restarts that the rejections allow if exploration were perfect."""
+        return self.predicted_round_trip_rate * self.n_scans * self.n_copies
+
+    @property
+    def divergences(self) -> dict[str, Estimate]:
+        """How far the target is from the reference: both Kullback-Leibler divergences, their sum, Fisher-Rao length."""
+        return {
+            "kl_reference_to_target": kl_reference_to_target(self.evidence, self.energies),
+            "kl_target_to_reference": kl_target_to_reference(self.evidence, self.energies),
+            "symmetric_kl": symmetric_kl(self.energies),
+            "fisher_rao_length": fisher_rao_length(self.schedule, self.energies),
+        }
+
+    def row(self) -> dict[str, Any]:
+        """One line of the table of rounds."""
+        found = self.log_evidence
+        return {
+            "round": self.number,
+            "scans": self.n_scans,
+            "chains": self.n_chains,
+            "explorations": self.explorations,
+            "barrier": self.barrier.total,
+            "mean_rejection": float(self.rejection.mean()),
+            "max_rejection": float(self.rejection.max()),
+            "restarts": self.restarts,
+            "predicted_restarts": self.predicted_restarts,
+            "log_evidence": found.value,
+            "error": found.error,
+            "autocorrelation": _largest(self.energies.autocorrelation[1:]),
+            "schedule": self.schedule.tolist(),
+            "rejection": self.rejection.tolist(),
+        }
+
+
+def _largest(values: Numbers) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.max()) if known.size else float("nan")
+
+
+def summarise_round(
+    number: int,
+    schedule: Numbers,
+    pivot: Numbers,
+    centre: Numbers,
+    records: Sequence[Record],
+    scheme: str,
+    explorations: int,
+) -> Round:
+    """Merge the copies' records, in their order."""
+    batches = merge(records)
+    rejection = batches.mean(batches.rejection)
+    influence = batches.influence(batches.rejection)
+    moments = energies(batches, centre)
+    return Round(
+        number=number,
+        n_scans=int(records[0].scans.sum()),
+        n_copies=len(records),
+        explorations=explorations,
+        schedule=schedule.copy(),
+        rejection=rejection,
+        rejection_error=standard_errors(influence),
+        total_rejection_error=standard_error(influence.sum(axis=2))[0],
+        second_rejection=batches.mean(batches.second_rejection),
+        evidence=evidence(schedule, pivot, batches, moments),
+        energies=moments,
+        restarts_of_copies=tuple(int(record.trips[0]) for record in records),
+        round_trips=sum(int(record.trips[1]) for record in records),
+        first_restarts=tuple(int(record.trips[2]) or None for record in records),
+        predicted_round_trip_rate=predicted_round_trip_rate(rejection, scheme),
+        positions=tuple(record.positions for record in records),
+    )

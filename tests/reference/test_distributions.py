@@ -1,0 +1,610 @@
+"""Every distribution: its density against SciPy's, its draws against the exact law, its arguments checked."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import sterna
+from sterna.engine.round import draw_states
+from sterna.engine.streams import new_generator
+from sterna.reference.distributions import Distribution
+
+DRAWS = 100_000
+# Each statistical check below gives a false alarm once in a million runs.
+FALSE_ALARM = 1e-6
+
+
+def zero():
+    return 0.0
+
+
+def two_values(low, high, chance_of_high):
+    return stats.rv_discrete(values=([low, high], [1 - chance_of_high, chance_of_high]))
+
+
+def cut_normal(mu, sigma, lower, upper):
+    return stats.truncnorm((lower - mu) / sigma, (upper - mu) / sigma, mu, sigma)
+
+
+class Folded:
+    """The law of the absolute value of a symmetric variable."""
+
+    def __init__(self, law):
+        self.law = law
+
+    def cdf(self, x):
+        return 2 * self.law.cdf(x) - 1
+
+    def ppf(self, u):
+        return self.law.ppf((1 + np.asarray(u)) / 2)
+
+    def logpdf(self, x):
+        return math.log(2) + self.law.logpdf(x)
+
+    def support(self):
+        return 0.0, np.inf
+
+    def median(self):
+        return self.ppf(0.5)
+
+
+CONTINUOUS = {
+    "Normal": (sterna.Normal(1.5, 0.7), stats.norm(1.5, 0.7)),
+    "HalfNormal": (sterna.HalfNormal(2.0), stats.halfnorm(scale=2.0)),
+    "Uniform": (sterna.Uniform(-1.0, 3.0), stats.uniform(-1.0, 4.0)),
+    "LogUniform": (sterna.LogUniform(0.1, 50.0), stats.loguniform(0.1, 50.0)),
+    "Exponential": (sterna.Exponential(2.5), stats.expon(scale=1 / 2.5)),
+    "Gamma": (sterna.Gamma(3.5, 2.0), stats.gamma(3.5, scale=0.5)),
+    "Gamma of small alpha": (sterna.Gamma(0.4, 3.0), stats.gamma(0.4, scale=1 / 3)),
+    "InverseGamma": (sterna.InverseGamma(3.0, 2.0), stats.invgamma(3.0, scale=2.0)),
+    "Beta": (sterna.Beta(2.5, 1.7), stats.beta(2.5, 1.7)),
+    "Beta of small arguments": (sterna.Beta(0.5, 0.6), stats.beta(0.5, 0.6)),
+    "Cauchy": (sterna.Cauchy(-1.0, 2.0), stats.cauchy(-1.0, 2.0)),
+    "HalfCauchy": (sterna.HalfCauchy(1.5), stats.halfcauchy(scale=1.5)),
+    "StudentT": (sterna.StudentT(3.5, -1.0, 2.0), stats.t(3.5, -1.0, 2.0)),
+    "HalfStudentT": (sterna.HalfStudentT(3.5, 2.0), Folded(stats.t(3.5, 0.0, 2.0))),
+    "Laplace": (sterna.Laplace(-1.0, 2.0), stats.laplace(-1.0, 2.0)),
+    "Logistic": (sterna.Logistic(-1.0, 2.0), stats.logistic(-1.0, 2.0)),
+    "Gumbel": (sterna.Gumbel(-1.0, 2.0), stats.gumbel_r(-1.0, 2.0)),
+    "Weibull": (sterna.Weibull(1.7, 2.0), stats.weibull_min(1.7, scale=2.0)),
+    "Weibull of small alpha": (sterna.Weibull(0.6, 2.0), stats.weibull_min(0.6, scale=2.0)),
+    "Pareto": (sterna.Pareto(3.0, 2.0), stats.pareto(3.0, scale=2.0)),
+    "TruncatedNormal": (sterna.TruncatedNormal(1.0, 2.0, -2.5, 6.0), cut_normal(1.0, 2.0, -2.5, 6.0)),
+    "TruncatedNormal above": (sterna.TruncatedNormal(1.0, 2.0, lower=0.0), cut_normal(1.0, 2.0, 0.0, np.inf)),
+    "TruncatedNormal below": (sterna.TruncatedNormal(1.0, 2.0, upper=0.5), cut_normal(1.0, 2.0, -np.inf, 0.5)),
+    "TruncatedNormal in a tail": (sterna.TruncatedNormal(0.0, 1.0, 6.0, 9.0), cut_normal(0.0, 1.0, 6.0, 9.0)),
+    "TruncatedNormal narrow": (sterna.TruncatedNormal(0.0, 1.0, -0.5, 0.7), cut_normal(0.0, 1.0, -0.5, 0.7)),
+    "TruncatedNormal narrow tail": (sterna.TruncatedNormal(0, 1, -3.2, -3.0), cut_normal(0.0, 1.0, -3.2, -3.0)),
+    "LogNormal": (sterna.LogNormal(0.3, 0.8), stats.lognorm(0.8, scale=math.exp(0.3))),
+}
+
+DISCRETE = {
+    "Bernoulli": (sterna.Bernoulli(0.3), stats.bernoulli(0.3)),
+    "Spin": (sterna.Spin(0.4), two_values(-1, 1, 1 / (1 + math.exp(0.8)))),
+    "Categorical": (
+        sterna.Categorical([0.1, 0.0, 0.6, 0.3]),
+        stats.rv_discrete(values=([0, 2, 3], [0.1, 0.6, 0.3])),
+    ),
+    "DiscreteUniform": (sterna.DiscreteUniform(-3, 4), stats.randint(-3, 5)),
+    "Poisson": (sterna.Poisson(4.2), stats.poisson(4.2)),
+    "Poisson of large mean": (sterna.Poisson(60.0), stats.poisson(60.0)),
+    "Geometric": (sterna.Geometric(0.2), stats.geom(0.2)),
+    "Geometric of large chance": (sterna.Geometric(0.7), stats.geom(0.7)),
+    "Geometric from 0": (sterna.Geometric(0.2, 0), stats.geom(0.2, loc=-1)),
+    "NegativeBinomial": (sterna.NegativeBinomial(n=3.5, p=0.3), stats.nbinom(3.5, 0.3)),
+    "NegativeBinomial by its mean": (sterna.NegativeBinomial(5.0, 2.5), stats.nbinom(2.5, 2.5 / 7.5)),
+    "NegativeBinomial of small n": (sterna.NegativeBinomial(n=0.4, p=0.1), stats.nbinom(0.4, 0.1)),
+    "Binomial": (sterna.Binomial(12, 0.3), stats.binom(12, 0.3)),
+    "Binomial of many trials": (sterna.Binomial(200, 0.6), stats.binom(200, 0.6)),
+}
+
+ALL = {**CONTINUOUS, **DISCRETE}
+
+
+def target_of(distribution):
+    return sterna.Target(zero, {"v": distribution})
+
+
+def log_density(distribution, points):
+    """The engine's log-density at each of several values of a scalar variable."""
+    target = target_of(distribution)
+    return np.array([target.log_densities(np.array([float(point)]))[0] for point in points])
+
+
+def draw(distribution, number=DRAWS, seed=5):
+    """Draws of a variable through the engine, in its own shape."""
+    target = target_of(distribution)
+    states = np.zeros((number, target.dimension))
+    draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), *new_generator())
+    return target.space.values(states)["v"]
+
+
+def support_of(law):
+    """The integers that carry all but 1e-13 of a discrete law."""
+    return np.arange(int(law.ppf(1e-13)), int(law.ppf(1 - 1e-13)) + 1)
+
+
+# ------------------------------------------------------------------------------------------------- checks
+
+
+def p_of_law(draws, law):
+    """Kolmogorov and Smirnov for continuous laws, chi-square over cells of at least ten for discrete ones."""
+    if not hasattr(law, "pmf"):
+        return stats.kstest(draws, law.cdf).pvalue
+    support = support_of(law)
+    if draws.min() < support[0] or draws.max() > support[-1]:
+        return 0.0
+    expected = law.pmf(support) * len(draws)
+    if np.isin(draws, support[expected == 0]).any():
+        return 0.0
+    cell = np.minimum(np.cumsum(expected) // 10, (expected.sum() - 10) // 10).astype(int)
+    counts = np.bincount(cell[draws - support[0]], minlength=cell[-1] + 1)
+    expected = np.bincount(cell, expected)
+    seen = expected > 0
+    return stats.chisquare(counts[seen], expected[seen] * len(draws) / expected.sum()).pvalue
+
+
+def p_of_mean(samples, exact):
+    """t-test of a mean; 1e5 samples are enough for the normal limit at the threshold."""
+    return stats.ttest_1samp(samples, exact).pvalue
+
+
+def p_of_moments(draws, mean, covariance):
+    """Smallest p of all means and covariances, corrected for their number."""
+    centred = draws - mean
+    size = len(mean)
+    values = [p_of_mean(draws[:, i], mean[i]) for i in range(size)]
+    for i, j in itertools.combinations_with_replacement(range(size), 2):
+        values.append(p_of_mean(centred[:, i] * centred[:, j], covariance[i, j]))
+    return min(values) * len(values)
+
+
+# ------------------------------------------------------------------------------------- one number at a time
+
+
+def test_every_public_distribution_is_among_the_cases():
+    public = {name for name in sterna.__all__ if isinstance(getattr(sterna, name), type)}
+    public = {name for name in public if issubclass(getattr(sterna, name), Distribution)}
+    tested = {type(distribution).__name__ for distribution, _ in ALL.values()}
+    assert public == tested | {"Dirichlet", "MultivariateNormal"}
+    assert len(public) == 29
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_density_is_scipys(name):
+    distribution, law = CONTINUOUS[name]
+    points = law.ppf(np.concatenate([[1e-9, 1e-4], np.linspace(0.01, 0.99, 50), [1 - 1e-4, 1 - 1e-9]]))
+    assert np.allclose(log_density(distribution, points), law.logpdf(points), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_probability_is_scipys(name):
+    distribution, law = DISCRETE[name]
+    support = support_of(law)
+    if name == "Spin":
+        support = np.array([-1, 1])
+    with np.errstate(divide="ignore"):
+        exact = np.log(law.pmf(support))
+    assert np.allclose(log_density(distribution, support), exact, rtol=1e-11, atol=1e-11)
+
+
+def test_comparison_catches_a_variance_in_place_of_a_deviation():
+    points = np.linspace(-2.0, 4.0, 20)
+    wrong = stats.norm(1.5, math.sqrt(0.7)).logpdf(points)
+    assert not np.allclose(log_density(sterna.Normal(1.5, 0.7), points), wrong, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_density_integrates_to_one(name):
+    distribution, law = CONTINUOUS[name]
+    target = target_of(distribution)
+
+    def density(x):
+        return math.exp(target.log_densities(np.array([x]))[0])
+
+    low, high = law.support()
+    middle = law.median()
+    total = integrate.quad(density, low, middle, limit=200)[0] + integrate.quad(density, middle, high, limit=200)[0]
+    assert total == pytest.approx(1.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_probabilities_sum_to_one(name):
+    distribution, law = DISCRETE[name]
+    support = np.array([-1, 1]) if name == "Spin" else support_of(law)
+    assert np.exp(log_density(distribution, support)).sum() == pytest.approx(1.0, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "outside"),
+    [
+        (sterna.HalfNormal(1.0), [-0.5]),
+        (sterna.Uniform(0.0, 1.0), [-0.5, 2.0]),
+        (sterna.LogUniform(1.0, 2.0), [-1.0, 0.5, 3.0]),
+        (sterna.Exponential(1.0), [-1.0]),
+        (sterna.Gamma(2.0), [-1.0, 0.0]),
+        (sterna.InverseGamma(2.0), [-1.0, 0.0]),
+        (sterna.Beta(2.0, 2.0), [-0.5, 0.0, 1.0, 1.5]),
+        (sterna.HalfCauchy(1.0), [-1.0]),
+        (sterna.LogNormal(), [-1.0, 0.0]),
+        (sterna.HalfStudentT(3.0), [-1.0]),
+        (sterna.Weibull(2.0), [-1.0, 0.0]),
+        (sterna.Pareto(2.0, 3.0), [-1.0, 2.9]),
+        (sterna.TruncatedNormal(0.0, 1.0, -1.0, 2.0), [-1.1, 2.1]),
+        (sterna.NegativeBinomial(n=2.0, p=0.5), [-1, 0.5]),
+        (sterna.Bernoulli(0.3), [-1, 0.5, 2]),
+        (sterna.Spin(0.3), [0, 2]),
+        (sterna.Categorical([0.5, 0.5]), [-1, 0.5, 2, 70]),
+        (sterna.DiscreteUniform(2, 5), [1, 2.5, 6]),
+        (sterna.Poisson(3.0), [-1, 1.5]),
+        (sterna.Geometric(0.5), [0, 1.5]),
+        (sterna.Binomial(5, 0.5), [-1, 1.5, 6]),
+    ],
+    ids=repr,
+)
+def test_density_is_zero_outside_the_support(distribution, outside):
+    assert (log_density(distribution, outside) == -np.inf).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_draws_have_the_exact_law(name):
+    """False-alarm rate: 1e-6 for each distribution."""
+    distribution, law = ALL[name]
+    assert p_of_law(draw(distribution), law) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_check_catches_a_scale_ten_percent_off(name):
+    distribution, law = CONTINUOUS[name]
+    assert p_of_law(1.1 * draw(distribution), law) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_check_catches_draws_of_which_one_in_twenty_is_the_median(name):
+    distribution, law = DISCRETE[name]
+    draws = draw(distribution)
+    draws[::20] = int(law.median())
+    assert p_of_law(draws, law) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_draws_lie_where_their_density_is_positive(name):
+    distribution, _ = ALL[name]
+    draws = draw(distribution, 500)
+    assert np.isfinite(log_density(distribution, draws)).all()
+
+
+def test_category_without_probability_is_never_drawn():
+    for weights in ([0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]):
+        assert 0.0 not in np.array(weights)[draw(sterna.Categorical(weights), 2000)]
+
+
+def test_draws_depend_on_the_seed_and_on_nothing_else():
+    first, second = draw(sterna.Gamma(2.0), 100, seed=1), draw(sterna.Gamma(2.0), 100, seed=1)
+    assert np.array_equal(first, second)
+    assert not np.isin(draw(sterna.Gamma(2.0), 100, seed=2), first).any()
+
+
+def test_single_integer_is_certain():
+    distribution = sterna.DiscreteUniform(4, 4)
+    assert (draw(distribution, 100) == 4).all()
+    assert log_density(distribution, [4])[0] == 0.0
+    assert (draw(sterna.Binomial(0, 0.3), 100) == 0).all()
+
+
+# ------------------------------------------------------------------------------------------ edges of supports
+
+
+@pytest.mark.parametrize(
+    "distribution",
+    [
+        sterna.Beta(1e-3, 1e-3),
+        sterna.Beta(1e-3, 5.0),
+        sterna.Beta(5.0, 1e-3),
+        sterna.Gamma(1e-3),
+        sterna.Gamma(1e-3, 1e6),
+        sterna.InverseGamma(1e-3),
+        sterna.InverseGamma(1e-3, 1e-6),
+        sterna.LogNormal(0.0, 500.0),
+        sterna.HalfCauchy(1e300),
+        sterna.Cauchy(0.0, 1e300),
+        sterna.StudentT(1e-2),
+        sterna.LogUniform(1e-300, 1e300),
+        sterna.Exponential(1e-300),
+        sterna.Spin(500.0),
+        sterna.Bernoulli(1e-12),
+    ],
+    ids=repr,
+)
+def test_extreme_draws_stay_strictly_inside_the_support(distribution):
+    draws = draw(distribution, 5000).astype(float)
+    assert np.isfinite(draws).all()
+    if type(distribution).__name__ in ("Beta", "Gamma", "InverseGamma", "LogNormal"):
+        assert (draws > 0).all()
+    if type(distribution).__name__ == "Beta":
+        assert (draws < 1).all()
+    assert np.isfinite(log_density(distribution, draws[:1000])).all()
+
+
+def test_extreme_simplex_stays_on_the_simplex():
+    draws = draw(sterna.Dirichlet([1e-3, 1e-3, 1e-3]), 5000)
+    assert (draws >= 0).all()
+    assert np.abs(draws.sum(axis=-1) - 1).max() < 1e-12
+
+
+# ------------------------------------------------------------------------------------------------- vectors
+
+CONCENTRATIONS = np.array([0.8, 2.0, 3.5, 1.2])
+
+
+def dirichlet_moments(a):
+    mean = a / a.sum()
+    return mean, (np.diag(mean) - np.outer(mean, mean)) / (a.sum() + 1)
+
+
+def p_of_dirichlet(draws, a):
+    """Smallest p of all moments, of all marginals and of sums of neighbours, corrected for their number."""
+    values = [p_of_moments(draws[:, :-1], dirichlet_moments(a)[0][:-1], dirichlet_moments(a)[1])]
+    for size in (1, 2, 3):
+        for start in range(len(a) - size + 1):
+            part = slice(start, start + size)
+            # parts of a Dirichlet vector add up to a Beta variable
+            law = stats.beta(a[part].sum(), a.sum() - a[part].sum())
+            values.append(p_of_law(draws[:, part].sum(axis=1), law))
+    return min(values) * len(values)
+
+
+def test_dirichlet_draws_have_their_law():
+    """False-alarm rate: 1e-6."""
+    draws = draw(sterna.Dirichlet(CONCENTRATIONS))
+    assert (draws > 0).all()
+    assert np.abs(draws.sum(axis=1) - 1).max() < 1e-12
+    assert p_of_dirichlet(draws, CONCENTRATIONS) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("fault", ["two parts exchanged", "a concentration ten percent off"])
+def test_check_catches_other_dirichlet_laws(fault):
+    other = CONCENTRATIONS[[1, 0, 2, 3]] if fault == "two parts exchanged" else CONCENTRATIONS * [1.1, 1, 1, 1]
+    assert p_of_dirichlet(draw(sterna.Dirichlet(other)), CONCENTRATIONS) < FALSE_ALARM
+
+
+def test_dirichlet_density_is_scipys_times_the_jacobian_of_the_stick():
+    """The map from fractions to all parts but the last is triangular; its diagonal is what is left of the stick."""
+    target = target_of(sterna.Dirichlet(CONCENTRATIONS))
+    for fractions in np.random.default_rng(8).uniform(0.05, 0.95, (20, 3)):
+        parts = target.space.values(fractions)["v"]
+        left = np.concatenate([[1.0], np.cumprod(1 - fractions)[:-1]])
+        exact = stats.dirichlet(CONCENTRATIONS).logpdf(parts) + np.log(left).sum()
+        assert target.log_densities(fractions)[0] == pytest.approx(exact, rel=1e-12)
+
+
+def test_dirichlet_density_integrates_to_one():
+    target = target_of(sterna.Dirichlet([2, 3, 4]))
+    # the density is a polynomial in the fractions, for which this rule is exact
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    nodes, weights = 0.5 * (nodes + 1), 0.5 * weights
+    total = sum(
+        v * w * math.exp(target.log_densities(np.array([x, y]))[0])
+        for (x, v), (y, w) in itertools.product(zip(nodes, weights, strict=True), repeat=2)
+    )
+    assert total == pytest.approx(1.0, rel=1e-12)
+
+
+MEAN = np.array([1.0, -2.0, 0.5])
+COVARIANCE = np.array([[2.0, 0.6, -0.5], [0.6, 1.0, 0.2], [-0.5, 0.2, 0.8]])
+
+
+def p_of_multivariate_normal(draws):
+    """Smallest p of the moments, of the marginals and of some projections, corrected for their number."""
+    directions = np.concatenate([np.eye(3), np.random.default_rng(6).standard_normal((5, 3))])
+    values = [p_of_moments(draws, MEAN, COVARIANCE)]
+    for direction in directions:
+        law = stats.norm(MEAN @ direction, math.sqrt(direction @ COVARIANCE @ direction))
+        values.append(p_of_law(draws @ direction, law))
+    return min(values) * len(values)
+
+
+def test_multivariate_normal_draws_have_their_law():
+    """False-alarm rate: 1e-6."""
+    assert p_of_multivariate_normal(draw(sterna.MultivariateNormal(MEAN, COVARIANCE))) > FALSE_ALARM
+
+
+def test_check_catches_the_wrong_side_of_the_factor():
+    standard = np.random.default_rng(9).standard_normal((DRAWS, 3))
+    wrong = MEAN + standard @ np.linalg.cholesky(COVARIANCE)
+    assert p_of_multivariate_normal(wrong) < FALSE_ALARM
+
+
+def test_multivariate_normal_density_is_scipys_times_the_determinant_of_the_factor():
+    target = target_of(sterna.MultivariateNormal(MEAN, COVARIANCE))
+    exact = stats.multivariate_normal(MEAN, COVARIANCE)
+    for z in np.random.default_rng(8).standard_normal((20, 3)):
+        x = target.space.values(z)["v"]
+        jacobian = 0.5 * np.linalg.slogdet(COVARIANCE)[1]
+        assert target.log_densities(z)[0] == pytest.approx(exact.logpdf(x) + jacobian, rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------- shapes
+
+
+def test_arguments_broadcast():
+    distribution = sterna.Normal([0.0, 1.0, 2.0], [[1.0], [2.0]])
+    assert distribution.shape == (2, 3)
+    state = np.linspace(-1, 2, 6)
+    exact = stats.norm([0.0, 1.0, 2.0], [[1.0], [2.0]]).logpdf(state.reshape(2, 3)).sum()
+    assert target_of(distribution).log_densities(state)[0] == pytest.approx(exact, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [(None, ()), ((), ()), (3, (3,)), (np.int64(3), (3,)), ((2, 3), (2, 3)), ([2, 3], (2, 3))],
+)
+def test_shapes(shape, expected):
+    assert sterna.Normal(0.0, 1.0, shape=shape).shape == expected
+    assert draw(sterna.Poisson(3.0, shape=shape), 7).shape == (7, *expected)
+
+
+def test_arguments_and_shape_broadcast_together():
+    """False-alarm rate: below 1e-40, as means of 3000 draws vary by 0.02."""
+    distribution = sterna.Normal([0.0, 10.0], 1.0, shape=(3, 2))
+    draws = draw(distribution, 1000)
+    assert draws.shape == (1000, 3, 2)
+    assert (np.abs(draws.mean(axis=(0, 1)) - [0, 10]) < 1).all()
+
+
+def test_categorical_takes_a_shape():
+    assert draw(sterna.Categorical([0.2, 0.8], shape=(2, 2)), 5).shape == (5, 2, 2)
+    assert draw(sterna.Categorical([0.2, 0.8], shape=None), 5).shape == (5,)
+
+
+def test_coordinates_with_arguments_of_their_own_have_laws_of_their_own():
+    """False-alarm rate: 3e-6."""
+    alphas, rates = np.array([0.5, 3.0]), np.array([1.0, 4.0])
+    draws = draw(sterna.Gamma(alphas, rates))
+    for k in range(2):
+        assert p_of_law(draws[:, k], stats.gamma(alphas[k], scale=1 / rates[k])) > FALSE_ALARM
+    assert stats.pearsonr(stats.rankdata(draws[:, 0]), draws[:, 1]).pvalue > FALSE_ALARM
+
+
+def test_tables_of_several_categorical_variables_do_not_mix():
+    """False-alarm rate: 3e-6."""
+    laws = {"a": [0.2, 0.8], "b": [0.5, 0.1, 0.4], "c": [0.25, 0.25, 0.25, 0.25]}
+    parts = {"n": sterna.Normal(), **{name: sterna.Categorical(p) for name, p in laws.items()}}
+    target = sterna.Target(zero, parts)
+    states = np.zeros((DRAWS, 4))
+    draw_states(target.block, 1, states, np.zeros(1, dtype=np.int64), *new_generator())
+    values = target.space.values(states)
+    for name, p in laws.items():
+        assert p_of_law(values[name], stats.rv_discrete(values=(range(len(p)), p))) > FALSE_ALARM
+    exact = stats.norm.logpdf(0.3) + math.log(0.8) + math.log(0.4) + math.log(0.25)
+    assert target.log_densities(n=0.3, a=1, b=2, c=3)[0] == pytest.approx(exact, rel=1e-13)
+
+
+def test_a_negative_binomial_of_large_alpha_is_nearly_poisson():
+    """Its logarithms of gamma functions cancel all but eight digits, its mean none."""
+    support = np.arange(60)
+    probability = np.exp(log_density(sterna.NegativeBinomial(5.0, 1e8), support))
+    assert probability.sum() == pytest.approx(1.0, abs=3e-6)
+    assert probability == pytest.approx(stats.poisson(5.0).pmf(support), abs=3e-6)
+
+
+def test_integers_are_whole_numbers():
+    for distribution, _ in DISCRETE.values():
+        assert draw(distribution, 10).dtype == np.int64
+
+
+def test_distribution_shows_what_was_given():
+    assert repr(sterna.Normal(0, 1)) == "Normal(mu=0, sigma=1)"
+    assert repr(sterna.Gamma(2.0, shape=3)) == "Gamma(alpha=2.0, beta=1.0, shape=3)"
+
+
+# ---------------------------------------------------------------------------------------------- bad arguments
+
+GOOD = {
+    sterna.Normal: {"mu": 0.0, "sigma": 1.0},
+    sterna.HalfNormal: {"sigma": 1.0},
+    sterna.Uniform: {"lower": 0.0, "upper": 1.0},
+    sterna.LogUniform: {"lower": 1.0, "upper": 2.0},
+    sterna.Exponential: {"lam": 1.0},
+    sterna.Gamma: {"alpha": 1.0, "beta": 1.0},
+    sterna.InverseGamma: {"alpha": 1.0, "beta": 1.0},
+    sterna.Beta: {"alpha": 1.0, "beta": 1.0},
+    sterna.Cauchy: {"alpha": 0.0, "beta": 1.0},
+    sterna.HalfCauchy: {"beta": 1.0},
+    sterna.StudentT: {"nu": 3.0, "mu": 0.0, "sigma": 1.0},
+    sterna.LogNormal: {"mu": 0.0, "sigma": 1.0},
+    sterna.Bernoulli: {"p": 0.5},
+    sterna.Spin: {"field": 0.0},
+    sterna.Categorical: {"p": [0.5, 0.5]},
+    sterna.DiscreteUniform: {"lower": 0, "upper": 1},
+    sterna.Poisson: {"mu": 1.0},
+    sterna.Geometric: {"p": 0.5},
+    sterna.Binomial: {"n": 3, "p": 0.5},
+    sterna.Dirichlet: {"a": [1.0, 2.0]},
+    sterna.MultivariateNormal: {"mu": [0.0, 0.0], "cov": [[1.0, 0.0], [0.0, 1.0]]},
+}
+POSITIVE = {"sigma", "lam", "nu", "beta", "alpha", "a"}
+ARGUMENTS = [(kind, name) for kind, arguments in GOOD.items() for name in arguments]
+
+
+def spoilt(good, bad):
+    """The argument with its first number replaced."""
+    if isinstance(good, list):
+        return [spoilt(good[0], bad), *good[1:]]
+    return bad
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, "abc", "0.5", None, {}, "all text"], ids=repr)
+@pytest.mark.parametrize(("kind", "name"), ARGUMENTS, ids=lambda part: getattr(part, "__name__", part))
+def test_argument_that_is_no_finite_number_is_named(kind, name, bad):
+    given = "text" if bad == "all text" else spoilt(GOOD[kind][name], bad)
+    with pytest.raises(sterna.TargetError, match=rf"^{kind.__name__}\([\s\S]*\): {name}\b"):
+        kind(**{**GOOD[kind], name: given})
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, -1.0]], ids=repr)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for kind, name in ARGUMENTS if name in POSITIVE and (kind, name) != (sterna.Cauchy, "alpha")],
+    ids=lambda part: getattr(part, "__name__", part),
+)
+def test_argument_that_must_be_positive_is_named(kind, name, bad):
+    given = spoilt(GOOD[kind][name], bad) if not isinstance(bad, list) else bad
+    with pytest.raises(sterna.TargetError, match=rf"\b{name}\b.*must be positive"):
+        kind(**{**GOOD[kind], name: given})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sterna.Uniform(1.0, 1.0), r"Uniform\(lower=1.0, upper=1.0\): lower must be below upper"),
+        (lambda: sterna.Uniform([0.0, 2.0], 1.0), "lower must be below upper"),
+        (lambda: sterna.LogUniform(0.0, 1.0), "lower must be positive and below upper"),
+        (lambda: sterna.LogUniform(2.0, 1.0), "lower must be positive and below upper"),
+        (lambda: sterna.Bernoulli(0.0), "p must lie strictly between 0 and 1"),
+        (lambda: sterna.Bernoulli(1.0), "p must lie strictly between 0 and 1"),
+        (lambda: sterna.Geometric(1.5), "p must lie between 1e-14 and 1"),
+        (lambda: sterna.Binomial(3, -0.5), "p must lie strictly between 0 and 1"),
+        (lambda: sterna.Binomial(2.5, 0.5), "n must be an integer from 0 up"),
+        (lambda: sterna.Binomial(-1, 0.5), "n must be an integer from 0 up"),
+        (lambda: sterna.Poisson(0.0), "mu must be positive"),
+        (lambda: sterna.NegativeBinomial(3.0, p=0.5), "give mu and alpha, or n and p"),
+        (lambda: sterna.NegativeBinomial(3.0, 0.0), "mu and alpha must be positive"),
+        (lambda: sterna.NegativeBinomial(3.0, 1e9), "alpha must be at most 1e8: beyond, take sterna.Poisson"),
+        (lambda: sterna.DiscreteUniform(0.5, 3), "lower and upper must be integers"),
+        (lambda: sterna.DiscreteUniform(4, 3), "lower must not exceed upper"),
+        (lambda: sterna.Categorical([0.5, 0.6]), r"p must sum to 1 \(it sums to 1.1\)"),
+        (lambda: sterna.Categorical([1.0]), "p must be a list of at least two numbers"),
+        (lambda: sterna.Categorical([[0.5, 0.5]]), "p must be a list of at least two numbers"),
+        (lambda: sterna.Categorical([1.5, -0.5]), "p must hold probabilities"),
+        (lambda: sterna.Dirichlet([1.0]), "a must be a list of at least two numbers"),
+        (lambda: sterna.Dirichlet(1.0), "a must be a list of at least two numbers"),
+        (lambda: sterna.Dirichlet([[1.0, 2.0]]), "a must be a list of at least two numbers"),
+        (lambda: sterna.MultivariateNormal(0.0, [[1.0]]), "mu must be a vector"),
+        (lambda: sterna.MultivariateNormal([], np.zeros((0, 0))), r"\): mu must"),
+        (lambda: sterna.MultivariateNormal([0, 0], [[1.0]]), "cov must be a 2 x 2 matrix"),
+        (lambda: sterna.MultivariateNormal([0, 0], [[1, 0.5], [0, 1]]), "cov must be symmetric"),
+        (lambda: sterna.MultivariateNormal([0, 0], [[1, 2], [2, 1]]), "cov must be positive definite"),
+        (lambda: sterna.Normal([0, 1, 2], [1, 2]), r"shapes \[\(3,\), \(2,\)\] do not broadcast"),
+        (lambda: sterna.Normal([0, 1, 2], 1, shape=2), r"shapes \[\(3,\), \(\)\] do not broadcast to shape 2"),
+    ],
+)
+def test_arguments_that_do_not_fit_together_are_named(make, message):
+    with pytest.raises(sterna.TargetError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("shape", [0, -1, 1.5, "a", (2, 0), (2, 1.5), (2, None)], ids=repr)
+@pytest.mark.parametrize("kind", [sterna.Normal, sterna.Categorical])
+def test_bad_shape_is_named(kind, shape):
+    with pytest.raises(sterna.TargetError, match=r"shape.*give a positive integer"):
+        kind(**GOOD[kind], shape=shape)
+
+
+def test_empty_argument_is_refused():
+    """A variable without coordinates has nothing to sample."""
+    with pytest.raises(sterna.TargetError, match="mu"):
+        sterna.Normal([], 1.0)

@@ -1,0 +1,308 @@
+"""Every warning is given by a run that deserves it, and by none that does not."""
+
+import functools
+import math
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from exact import normal_barrier
+from independent import gain
+from scipy import stats
+from targets import corner, two_modes
+
+import sterna
+from sterna.result.warnings import ONCE_IN, _evidence, _rounds, _saturated, _unknown
+from sterna.tuning.batches import Estimate
+
+KINDS = {
+    "unknown": "The evidence is ",
+    "zeros": "The likelihood is zero at all",
+    "constant": "The log-likelihood is 2 at all draws",
+    "rounds": "The run has not settled",
+    "chains": "Too few chains",
+    "reference": "The reference is far",
+    "restarts": "in a copy (normal",
+    "slow": "Exploration is slow",
+    "evidence": "Estimators of the evidence disagree",
+    "copies": "Copies disagree",
+    "settled": "The target chain has not settled",
+}
+
+
+def kinds(result):
+    """Kinds of all warnings of a run."""
+    return [next((kind for kind, words in KINDS.items() if words in text), text) for text in result.warnings]
+
+
+def text_of(result, kind):
+    return next(text for text in result.warnings if KINDS[kind] in text)
+
+
+@functools.cache
+def normal(dim, precision, **options):
+    return sterna.sample(sterna.models.normal(dim, precision), progress=False, **options)
+
+
+# ------------------------------------------------------------------------------------------------ nothing to say
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_runs_without_fault_have_no_warnings(seed):
+    """A false alarm of 3e-4 for each run's estimators; all else is far from its bounds."""
+    target = sterna.Target(gain, {"z": sterna.Bernoulli(0.5, shape=10)})
+    assert sterna.sample(target, n_rounds=10, n_copies=2, seed=seed, progress=False).warnings == []
+    assert normal(5, 5.0, n_rounds=10, n_copies=2, seed=seed).warnings == []
+
+
+def test_a_likelihood_that_never_varies():
+    """Which is what forgotten data look like; a likelihood of zeros and ones has varied."""
+    flat = sterna.sample(lambda x: 2.0, {"x": sterna.Normal()}, n_rounds=8, progress=False)
+    assert kinds(flat) == ["constant"]
+    halved = sterna.sample(lambda x: 2.0 if x > 0 else -np.inf, {"x": sterna.Normal()}, n_rounds=8, progress=False)
+    assert kinds(halved) == []
+
+
+def test_zeros_of_the_reference_are_no_reason_to_warn():
+    result = sterna.sample(corner, {"x": sterna.Uniform(0, 1)}, n_rounds=12, progress=False)
+    assert result.last.zero_share > 0.85
+    assert result.rejection[0] > 0.9
+    assert kinds(result) == []
+
+
+# ------------------------------------------------------------------------------------------------ too few chains
+
+
+def advice(result):
+    """What the warning says of the barrier, and the number of chains that it names."""
+    text = text_of(result, "chains")
+    least = float(re.search(r"at least ([\d.]+);", text).group(1))
+    return least, int(re.search(r"n_chains=(\d+) or more", text).group(1))
+
+
+@pytest.mark.parametrize(("dim", "precision", "n_chains"), [(20, 20.0, 4), (100, 10.0, 5), (5, 1000.0, 3)])
+def test_too_few_chains_are_told_a_number_that_suffices(dim, precision, n_chains):
+    result = normal(dim, precision, n_chains=n_chains, n_rounds=8)
+    least, wanted = advice(result)
+    exact = normal_barrier(1.0, dim, precision)
+    assert least < exact
+    assert 'n_chains="auto"' in text_of(result, "chains")
+    assert wanted <= 3 * exact
+    enough = normal(dim, precision, n_chains=wanted, n_rounds=8)
+    assert "chains" not in kinds(enough)
+    # planted fault: the barrier that it has seen, which is bounded by the number of pairs, does not suffice
+    assert math.ceil(2 * result.rejection.sum()) + 1 < 2 * exact
+
+
+def test_advice_that_is_followed_leads_to_enough_chains():
+    """Where nothing but rejections of 1 is seen, the number named is a start; the run with it names a better one."""
+    n_chains = 3
+    for _ in range(4):
+        result = normal(100, 100.0, n_chains=n_chains, n_rounds=7)
+        if "chains" not in kinds(result):
+            break
+        _, wanted = advice(result)
+        assert wanted >= 2 * n_chains
+        n_chains = wanted
+    assert "chains" not in kinds(result)
+    assert n_chains <= 4 * normal_barrier(1.0, 100, 100.0)
+
+
+@pytest.mark.parametrize("law", ["normal", "exponential"])
+def test_the_least_barrier_named_is_no_more_than_the_barrier(law):
+    """Saturated rejections of random parts of the barrier: what is added for saturation never overshoots by 1 %."""
+    from scipy.special import erf
+
+    from sterna.tuning.barrier import without_saturation
+
+    reject = {"normal": lambda x: erf(0.5 * math.sqrt(math.pi) * x), "exponential": np.tanh}[law]
+    rng = np.random.default_rng(12)
+    for _ in range(1000):
+        parts = rng.uniform(0.0, 4.0) * rng.random(rng.integers(2, 10))
+        seen = without_saturation(reject(parts), reject(parts[:-1] + parts[1:]))
+        assert seen.sum() <= 1.01 * parts.sum()
+
+
+def test_a_run_that_finds_the_number_is_told_to_take_more_rounds():
+    result = normal(100, 100.0, n_rounds=2)
+    assert "take more rounds (n_rounds)" in text_of(result, "chains")
+
+
+def test_enough_chains_are_not_too_few():
+    assert "chains" not in kinds(normal(20, 20.0, n_chains=9, n_rounds=8))
+
+
+def cliff(x):
+    """Hugely negative where the likelihood should be zero."""
+    return -1e6 if x > 0.1 else -0.5 * ((x - 0.05) / 0.001) ** 2
+
+
+def test_huge_negative_likelihoods_are_told_from_too_few_chains():
+    """Nine tenths of the reference are never swapped, and about half of the rest: 0.95, with an error of 0.005."""
+    result = sterna.sample(cliff, {"x": sterna.Uniform(0, 1)}, n_chains=10, n_rounds=0, n_scans=3000, progress=False)
+    text = text_of(result, "reference")
+    assert "return -inf there" in text
+    assert "chains" not in kinds(result)
+
+
+def saturated_result(rejection, auto=False):
+    """What the check of saturation asks of a result."""
+    last = SimpleNamespace(rejection_of_possible=np.array(rejection), zero_share=0.0)
+    settings = SimpleNamespace(n_chains=len(rejection) + 1, auto_chains=auto)
+    barrier = float(np.sum(rejection))
+    return SimpleNamespace(last=last, settings=settings, global_barrier=barrier, recommended_n_chains=99)
+
+
+@pytest.mark.parametrize(
+    ("rejection", "words"),
+    [
+        ([0.6, 0.65, 0.7], None),
+        ([0.1, 0.89, 0.1], None),
+        ([0.66, 0.66, 0.66], "Too few chains"),
+        ([0.1, 0.91, 0.1], "Too few chains"),
+        ([0.95, 0.1, 0.1], "The reference is far"),
+        ([0.95, 0.6, 0.7], "Too few chains"),
+        ([0.95, 0.1], "Too few chains"),
+        ([0.95], "Too few chains"),
+    ],
+)
+def test_bounds_of_saturation(rejection, words):
+    text = _saturated(saturated_result(rejection))
+    assert text is None if words is None else words in text
+
+
+# ---------------------------------------------------------------------------------------------------- restarts
+
+
+def test_few_restarts_are_counted_in_the_worst_copy():
+    result = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=3, n_copies=3, progress=False)
+    fewest = min(result.last.restarts_of_copies)
+    text = text_of(result, "restarts")
+    assert text.startswith(f"Only {fewest} restart")
+    assert f"the rejections allow {result.predicted_restarts / 3:.0f})" in text
+
+
+def test_enough_restarts_are_not_few():
+    result = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=10, progress=False)
+    assert min(result.last.restarts_of_copies) >= 10
+    assert "restarts" not in kinds(result)
+
+
+# ------------------------------------------------------------------------------------------------ slow exploration
+
+
+def test_slow_exploration_names_restarts_and_memory():
+    """Of 400 restarts that the rejections allow about 40 come, and the alarm is given below 70."""
+    result = normal(20, 20.0, n_chains=12, n_rounds=12, explorer=sterna.Slice(passes=0.05), explorations=1)
+    text = text_of(result, "slow")
+    assert f"{result.restarts} restarts where the rejections would allow {result.predicted_restarts:.0f}" in text
+    memory = result.energy_autocorrelation
+    assert f"One scan leaves {memory.max():.0%}" in text
+    assert f"beta = {result.schedule[memory.argmax()]:.3g}" in text
+    assert "n_chains=23" in text
+    assert "slow" not in kinds(normal(20, 20.0, n_chains=12, n_rounds=10))
+
+
+# ------------------------------------------------------------------------------------------------------- evidence
+
+
+def with_difference(value, error, freedom=math.inf):
+    """A result two of whose estimators differ by so much."""
+    pair = ("stepping_stone_forward", "bennett")
+    differences = {pair: Estimate(value, error, freedom)}
+    estimates = {"stepping_stone_forward": Estimate(1.0 + value, 0.1), "bennett": Estimate(1.0, 0.1)}
+    last = SimpleNamespace(evidence=SimpleNamespace(differences=differences))
+    return SimpleNamespace(last=last, evidence=estimates)
+
+
+@pytest.mark.parametrize("freedom", [math.inf, 10.0, 2.0])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_estimators_disagree_beyond_what_chance_allows_once_in_ten_thousand(freedom, sign):
+    law = stats.norm if math.isinf(freedom) else stats.t(freedom)
+    limit = 0.1 * law.isf(0.5 / ONCE_IN)
+    assert _evidence(with_difference(sign * limit * 0.999, 0.1, freedom)) is None
+    text = _evidence(with_difference(sign * limit * 1.001, 0.1, freedom))
+    assert f"stepping stone forward {1 + sign * limit * 1.001:.3f}, bennett 1.000" in text
+    assert f"within {limit:.3f}" in text
+
+
+@pytest.mark.parametrize(("value", "error"), [(math.nan, 0.1), (math.inf, math.nan), (5.0, math.inf), (5.0, math.nan)])
+def test_estimators_without_value_or_error_cannot_disagree(value, error):
+    assert _evidence(with_difference(value, error)) is None
+
+
+def test_estimators_of_a_run_that_has_not_settled_disagree():
+    """No tuning, and one update in twenty coordinates a scan: 500 scans are spent on the way to the target."""
+    options = {"n_chains": 12, "n_rounds": 0, "n_scans": 500}
+    result = normal(20, 20.0, explorer=sterna.Slice(passes=0.05), **options)
+    assert "evidence" in kinds(result)
+
+
+def of_two_rounds(moved, n_scans=1024, error=0.03):
+    """A result whose sampling phase moved the evidence by so much."""
+    before = SimpleNamespace(n_scans=n_scans, log_evidence=Estimate(1.0, error))
+    now = Estimate(1.0 + moved, 0.04)
+    return SimpleNamespace(rounds=[before, SimpleNamespace()], log_evidence=now)
+
+
+def test_evidence_that_moved_after_tuning():
+    """Errors of 0.03 and 0.04 make one of 0.05."""
+    limit = 0.05 * stats.norm.isf(0.5 / ONCE_IN)
+    for sign in (1, -1):
+        assert _rounds(of_two_rounds(sign * 0.999 * limit)) is None
+        assert "The run has not settled" in _rounds(of_two_rounds(sign * 1.001 * limit))
+    # short rounds are not compared, nor those without an error
+    assert _rounds(of_two_rounds(100.0, n_scans=128)) is None
+    assert _rounds(of_two_rounds(100.0, error=math.nan)) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "known"), [(1.0, 0.9, True), (1.0, 1.1, False), (1.0, math.nan, False), (-math.inf, 0.1, False)]
+)
+def test_evidence_that_is_hardly_known(value, error, known):
+    settings = SimpleNamespace(n_scans=10, n_copies=2)
+    result = SimpleNamespace(
+        log_evidence=Estimate(value, error), last=SimpleNamespace(zero_share=0.2), settings=settings
+    )
+    assert (_unknown(result) is None) == known
+    result.last.zero_share = 1.0
+    assert "zero at all 20 draws" in _unknown(result)
+
+
+# --------------------------------------------------------------------------------------------------------- copies
+
+
+def modes(n_chains, n_copies, n_scans=500, n_rounds=0):
+    target = sterna.Target(two_modes, {"x": sterna.Uniform(-20, 20, shape=20)})
+    options = {"n_chains": n_chains, "n_rounds": n_rounds, "n_scans": n_scans, "n_copies": n_copies}
+    return sterna.sample(target, workers=1, progress=False, **options)
+
+
+def test_copies_in_different_modes_disagree():
+    """Two chains never swap, and each of twelve copies stays in a mode that a coin chose: a miss of 2^-11."""
+    result = modes(2, 12)
+    text = text_of(result, "copies")
+    name = re.search(r"R-hat of (\S+) is", text).group(1)
+    row = result.summary[name]
+    assert row["r_hat"] > 1.05
+    assert row["r_hat_within"] <= 1.05
+    assert f"R-hat of {name} is {row['r_hat']:.2f} over all copies and {row['r_hat_within']:.2f} within" in text
+    assert f"effective sample of {row['ess_bulk']:.0f}" in text
+
+
+def test_one_copy_cannot_disagree():
+    assert not {"copies", "settled"} & set(kinds(modes(2, 1)))
+
+
+def test_copies_that_visit_both_modes_agree():
+    target = sterna.Target(two_modes, {"x": sterna.Uniform(-20, 20, shape=2)})
+    result = sterna.sample(target, n_rounds=12, n_copies=2, progress=False)
+    assert kinds(result) == []
+
+
+def test_a_target_chain_that_has_not_settled_is_told_from_copies_that_disagree():
+    """One update of twenty coordinates a scan, from the reference: the energy drifts through all of the run."""
+    result = normal(20, 20.0, n_chains=12, n_rounds=0, n_scans=500, explorer=sterna.Slice(passes=0.05))
+    assert "settled" in kinds(result)
+    assert "copies" not in kinds(result)

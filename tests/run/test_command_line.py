@@ -1,0 +1,127 @@
+"""The command line, run as a user runs it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from sterna.run.command_line import main
+
+KEYS = """
+    target seed scheme explorer n_chains n_copies n_rounds n_scans schedule rejection global_barrier log_evidence
+    evidence restarts round_trips round_trip_rate predicted_round_trip_rate optimal_round_trip_rate timing
+    summary warnings
+"""
+
+
+def sterna(*arguments, directory=None):
+    command = [sys.executable, "-m", "sterna", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=directory, check=False)
+
+
+def test_json_is_one_object_and_nothing_else():
+    done = sterna(
+        "run", "normal", "--set", "dim=2", "--set", "precision=10", "--rounds", "7", "--chains", "6", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert set(KEYS.split()) <= set(result)
+    assert result["n_chains"] == 6 == len(result["schedule"]) == len(result["rejection"]) + 1
+    assert result["n_scans"] == 254
+    assert set(result["log_evidence"]) == {"value", "error", "interval", "bias"} == set(result["evidence"]["bennett"])
+    assert set(result["timing"]) == {"compile", "tuning", "sampling"}
+    assert set(result["summary"]) == {"x[0]", "x[1]"}
+    assert set(result["summary"]["x[0]"]) == {
+        "mean", "mcse", "sd", "ess_bulk", "r_hat", "ess_within", "r_hat_within",
+    }  # fmt: skip
+    assert result["warnings"] == []
+    assert "round 5" in done.stderr
+
+
+def test_tables_for_people():
+    done = sterna("run", "discrete", "--rounds", "6", "--copies", "2", "--scheme", "seo", "--explorer", "slice")
+    assert done.returncode == 0, done.stderr
+    for text in ("log evidence", "global barrier", "restarts", "of 2 copies", "r-hat"):
+        assert text in done.stdout
+
+
+def test_models_are_listed():
+    done = sterna("models")
+    for name in ("normal", "discrete", "ising", "magnetic", "rotor", "coupling=0.440687"):
+        assert name in done.stdout
+
+
+MODEL = """
+import numpy as np
+import sterna
+
+print("a user's file may print")
+
+def log_likelihood(mu, y):
+    return -0.5 * np.sum((y - mu) ** 2)
+
+def model(shift=0.0, size=3):
+    y = shift + np.arange(float(size))
+    return sterna.Target(log_likelihood, {"mu": sterna.Normal(0, 5)}, {"y": y}, name="mine")
+
+target = model()
+number = 7
+"""
+
+
+def test_a_target_in_a_file(tmp_path):
+    (tmp_path / "model.py").write_text(MODEL)
+    done = sterna("run", "model.py:target", "--rounds", "6", "--json", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["target"] == "mine"
+    done = sterna(
+        "run", "model.py:model", "--set", "shift=100", "--set", "size=9", "--rounds", "9", "--json", directory=tmp_path
+    )
+    assert json.loads(done.stdout)["summary"]["mu"]["mean"] > 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["run", "nromal"], "no built-in model 'nromal'"),
+        (["run", "normal", "--chains", "1"], "n_chains=1 must be from 2"),
+        (["run", "normal", "--rounds", "0", "--scans", "9"], 'n_chains="auto" learns the number of chains'),
+        (["run", "normal", "--chains", "many"], "'many' is not a whole number"),
+        (["run", "normal", "--set", "dim"], "write KEY=VALUE"),
+        (["run", "normal", "--set", "colour=red"], "no parameter 'colour'"),
+        (["run", "normal", "--set", "dim=five"], "like the default 5"),
+        (["run", "normal", "--set", "dim=0"], "dim must be at least 1"),
+        (["run", "ising", "--set", "periodic=perhaps"], "give true or false"),
+        (["run", "normal", "--scheme", "neo"], "scheme='neo'"),
+        (["run", "normal", "--explorer", "magic"], "explorer='magic'"),
+        (["run", "normal", "--rounds", "ten"], "ten"),
+        (["run", "normal", "--frobnicate"], "frobnicate"),
+        (["run", "nowhere.py:target"], "no file nowhere.py"),
+        (["run", "model.py:nothing"], "has nothing named 'nothing'"),
+        (["run", "model.py:number"], "is int; it must be a sterna.Target"),
+        (["run", "model.py:target", "--set", "a=1"], "--set needs a function"),
+        (["run", "model.py:log_likelihood"], "needs mu, y"),
+        (["run", "broken.py:target"], "broken.py raised NameError"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line_and_status_2(arguments, text, tmp_path, monkeypatch, capsys):
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "broken.py").write_text("x = 1\ntarget = x + undefined\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["sterna", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr()
+    assert ended.value.code == 2
+    assert shown.out in ("", "a user's file may print\n")
+    assert text in shown.err
+    assert shown.err.count("\n") == 1, shown.err
+
+
+def test_the_bare_command_shows_its_help():
+    done = sterna()
+    assert done.returncode == 0
+    assert "Commands:" in done.stdout
+    assert done.stdout.count("\n") > 5
