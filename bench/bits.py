@@ -88,7 +88,8 @@ def joint():
 def families():
     """Every family of one coordinate, drawn and explored."""
     reference = {
-        "a": sterna.Uniform(-1, 2), "b": sterna.LogUniform(0.1, 5), "c": sterna.Exponential(0.7), "d": sterna.Gamma(2, 3),
+        "a": sterna.Uniform(-1, 2), "b": sterna.LogUniform(0.1, 5), "c": sterna.Exponential(0.7),
+        "d": sterna.Gamma(2, 3),
         "e": sterna.InverseGamma(3, 2), "f": sterna.Beta(0.7, 2), "g": sterna.Cauchy(0, 1), "h": sterna.StudentT(4),
         "i": sterna.LogNormal(0, 1), "j": sterna.Categorical([0.2, 0.5, 0.3]), "k": sterna.Geometric(0.3),
         "l": sterna.Binomial(7, 0.4), "m": sterna.HalfCauchy(2), "n": sterna.DiscreteUniform(-2, 5),

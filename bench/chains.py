@@ -24,8 +24,8 @@ def two_modes_barrier() -> float:
     betas = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 400)])
     local = []
     for beta in betas:
-        logs = log_prior + beta * energy
-        law = np.exp(logs - logs.max())
+        log_densities = log_prior + beta * energy
+        law = np.exp(log_densities - log_densities.max())
         law /= law.sum()
         below = np.cumsum(law) - 0.5 * law
         local.append(np.sum(law * energy * (2.0 * below - 1.0)))

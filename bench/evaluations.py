@@ -30,14 +30,14 @@ def centres_at(distance: float) -> np.ndarray:
     return signs * distance * WIDTH / math.sqrt(2 * DIMENSION)
 
 
-def three_modes(x, centres, logs):  # type: ignore[no-untyped-def]
+def three_modes(x, centres, log_densities):  # type: ignore[no-untyped-def]
     """Return the log-density of the mixture."""
     total, highest = 0.0, -math.inf
     for mode in range(3):
         square = 0.0
         for k in range(x.size):
             square += (x[k] - centres[mode, k]) ** 2
-        value = logs[mode] - 0.5 * square / WIDTH**2
+        value = log_densities[mode] - 0.5 * square / WIDTH**2
         if value > highest:
             total = total * math.exp(highest - value) + 1.0
             highest = value
@@ -48,9 +48,9 @@ def three_modes(x, centres, logs):  # type: ignore[no-untyped-def]
 
 def make_target(centres: np.ndarray) -> sterna.Target:
     """Make the target, whose log evidence is that of the prior's volume."""
-    logs = np.log(WEIGHTS) - DIMENSION * math.log(WIDTH * math.sqrt(2 * math.pi))
+    log_densities = np.log(WEIGHTS) - DIMENSION * math.log(WIDTH * math.sqrt(2 * math.pi))
     reference = {"x": sterna.Uniform(-PRIOR / 2, PRIOR / 2, shape=DIMENSION)}
-    return sterna.Target(three_modes, reference, {"centres": centres, "logs": logs})
+    return sterna.Target(three_modes, reference, {"centres": centres, "log_densities": log_densities})
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from report import Row, agreement, clock, race, show
 import sterna
 from sterna.engine.communication import DEO
 from sterna.engine.compilation import address_of
-from sterna.engine.program import EXPLORE, GRADIENTS, N_LOGS
+from sterna.engine.program import EXPLORE, GRADIENTS, N_LOG_DENSITIES
 from sterna.engine.round import Plan, new_copy
 from sterna.engine.streams import new_generator
 from sterna.explorers.automala import AutoMALA
@@ -81,30 +81,31 @@ class Sides:
         self.parameters[:, STEP_SIZE] = SIZE
         self.parameters[:, HEAD + d : HEAD + 2 * d] = self.scale
         self.start = self.scale * rng.standard_normal((CHAINS, d))
-        self.logs = np.zeros((CHAINS, N_LOGS))
-        self.logs[:, :2] = [target.log_densities(x) for x in self.start]
+        self.log_densities = np.zeros((CHAINS, N_LOG_DENSITIES))
+        self.log_densities[:, :2] = [target.log_densities(x) for x in self.start]
         self.copy = new_copy(CHAINS, d)
         self.statistics = np.zeros((CHAINS, self.bound.n_row))
-        self.c = [aligned(self.start), self.logs.copy(), np.zeros((CHAINS, 2))]
+        self.c = [aligned(self.start), self.log_densities.copy(), np.zeros((CHAINS, 2))]
         self.stream, self.generator = new_generator()
         self.plan = make_plan(target, self.bound, self.schedule, self.parameters)
 
     def run_c(self) -> float:
         """Seconds of C."""
-        self.c[0][:], self.c[1][:], self.c[2][:] = self.start, self.logs, 0.0
+        self.c[0][:], self.c[1][:], self.c[2][:] = self.start, self.log_densities, 0.0
         numbers = [native.integer(number) for number in (1, self.n_scans, CHAINS, SEED, self.steps)]
         arrays = [native.address(array) for array in (*self.reference, self.schedule, self.scale, *self.c)]
         return clock(lambda: self.library.explore_scans(*numbers, c_double(SIZE), *arrays))
 
     def run_sterna(self) -> float:
         """Seconds of sterna."""
-        self.copy.states[:], self.copy.logs[:], self.statistics[:] = self.start, self.logs, 0.0
+        self.copy.states[:], self.copy.log_densities[:], self.statistics[:] = self.start, self.log_densities, 0.0
         return clock(lambda: explore_scans(self.plan, self.copy, self.statistics, 1, self.n_scans, self.stream))
 
     def same(self) -> str:
         """Whether both did the same."""
         return agreement(
-            [self.copy.states, self.copy.logs[:, :2], self.statistics[:, :2]], [self.c[0], self.c[1][:, :2], self.c[2]]
+            [self.copy.states, self.copy.log_densities[:, :2], self.statistics[:, :2]],
+            [self.c[0], self.c[1][:, :2], self.c[2]],
         )
 
 
@@ -149,21 +150,21 @@ def gradients_per_draw(explorer: Any, dimension: int, n_steps: int) -> tuple[flo
     parameters = np.tile(bound.start(lambda n: rng.standard_normal((n, dimension))), (2, 1))
     copy, (stream, _), schedule = new_copy(2, dimension), new_generator(), np.array([0.0, 1.0])
     copy.states[1] = rng.standard_normal(dimension) / np.sqrt(5.0)
-    copy.logs[1, :2] = target.log_densities(copy.states[1])
+    copy.log_densities[1, :2] = target.log_densities(copy.states[1])
     watched = np.linspace(0, dimension - 1, 10).astype(int)
     scan = 0
     for round_length in (2, 4, 8, 16, 32, 64, 128, 256, n_steps):
         if round_length == n_steps:
             parameters[:, TRAJECTORIES] = 1.0
         plan, statistics = make_plan(target, bound, schedule, parameters), np.zeros((2, bound.n_row))
-        copy.logs[1, GRADIENTS] = 0.0
+        copy.log_densities[1, GRADIENTS] = 0.0
         draws = np.zeros((round_length, len(watched) + 1))
         for row in draws:
             scan += 1
             explore_scans(plan, copy, statistics, scan, scan, stream)
-            row[:-1], row[-1] = copy.states[1, watched], copy.logs[1, 1]
+            row[:-1], row[-1] = copy.states[1, watched], copy.log_densities[1, 1]
         parameters = bound.tune(parameters, statistics[:, : bound.n_statistics])
-    cost = copy.logs[1, GRADIENTS] / n_steps - 1.0
+    cost = copy.log_densities[1, GRADIENTS] / n_steps - 1.0
     return cost / effective_share(draws[:, -1]), cost / min(effective_share(column) for column in draws.T[:-1])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from normal_case import ALIVE, explore_scans, make_plan
 
 import sterna
-from sterna.engine.program import EVALUATIONS, N_LOGS
+from sterna.engine.program import EVALUATIONS, N_LOG_DENSITIES
 from sterna.engine.round import new_copy
 from sterna.engine.streams import new_generator
 from sterna.explorers.composition import Blocks
@@ -108,7 +108,7 @@ def explored(
     # the stream is this generator's memory
     ALIVE.append(generator)
     copy.states[:] = start
-    copy.logs[1:] = [[*target.log_densities(state), *[0.0] * (N_LOGS - 2)] for state in start[1:]]
+    copy.log_densities[1:] = [[*target.log_densities(state), *[0.0] * (N_LOG_DENSITIES - 2)] for state in start[1:]]
     for _ in range(4):
         statistics = np.zeros((chains, bound.n_row))
         explore_scans(make_plan(target, Ready(bound), schedule, parameters, 2), copy, statistics, 1, 2, stream)
@@ -116,12 +116,12 @@ def explored(
     if edit is not None:
         edit(parameters)
     plan = make_plan(target, Ready(bound), schedule, parameters, n_scans)
-    copy.logs[:, EVALUATIONS] = 0.0
+    copy.log_densities[:, EVALUATIONS] = 0.0
     statistics = np.zeros((chains, bound.n_row))
     began = time.process_time()
     explore_scans(plan, copy, statistics, 1, n_scans, stream)
     seconds, count = time.process_time() - began, (chains - 1) * n_scans
-    return seconds / count, float(copy.logs[:, EVALUATIONS].sum()) / count
+    return seconds / count, float(copy.log_densities[:, EVALUATIONS].sum()) / count
 
 
 def show_parts(title: str, parts: Sequence[tuple[str, tuple[float, float]]], scan: float, chains: int) -> None:

@@ -42,7 +42,7 @@ class Round(ctypes.Structure):
 
     _NUMBERS = ("chains", "n_scans", "batches", "seed", "copy", "number")
     _ARRAYS = (
-        "schedule", "widths", "pivot", "centre", "states", "logs", "chain_of", "replica_of", "leg", "accepted",
+        "schedule", "widths", "pivot", "centre", "states", "log_densities", "chain_of", "replica_of", "leg", "accepted",
         "before", "statistics", "rejection", "second_rejection", "stone_scale", "stone_sum", "bridge", "moments",
         "zeros", "trips", "positions", "draws", "log_likelihood", "within", "scale", "height",
     )  # fmt: skip

@@ -32,9 +32,9 @@ def explore_scans(plan, copy, statistics, first, last, stream):
         key = scan_key(plan.seed, 0, plan.round_number, scan)
         for chain in range(1, plan.schedule.size):
             start_stream(words, key, chain)
-            x, logs = row(copy.states, chain), row(copy.logs, chain)
+            x, log_densities = row(copy.states, chain), row(copy.log_densities, chain)
             parameters, sums = row(plan.parameters, chain), row(statistics, chain)
-            call_explore(plan.explore, (program, x, logs, plan.schedule[chain], parameters, sums, data, words))
+            call_explore(plan.explore, (program, x, log_densities, plan.schedule[chain], parameters, sums, data, words))
 
 
 ALIVE: list[Any] = []
@@ -72,7 +72,7 @@ class Case:
     schedule: Any
     parameters: Any
     states: Any
-    logs: Any
+    log_densities: Any
 
     @property
     def widths(self) -> Any:
@@ -91,15 +91,15 @@ def tuned_case(dimension: int, chains: int) -> Case:
     run = sterna.sample(target, n_chains=chains, n_rounds=7, seed=SEED, progress=False)
     copy, (stream, _) = new_copy(chains, dimension), new_generator()
     copy.states[:] = run.posterior["x"].values[0, -chains:]
-    copy.logs[:, :2] = [target.log_densities(x) for x in copy.states]
+    copy.log_densities[:, :2] = [target.log_densities(x) for x in copy.states]
     parameters = np.tile([dimension, dimension, *np.ones(2 * dimension)], (chains, 1))
     for pilot in range(PILOT_ROUNDS):
         statistics = np.zeros((chains, 2 * dimension))
         plan = make_plan(target, explorer, run.schedule, parameters, PILOT_SCANS)
         explore_scans(plan, copy, statistics, pilot * PILOT_SCANS, (pilot + 1) * PILOT_SCANS - 1, stream)
         parameters = explorer.bind(target).tune(parameters, statistics)
-    copy.logs[:, 2] = 0.0
-    return Case(dimension, chains, run.schedule, parameters, copy.states, copy.logs)
+    copy.log_densities[:, 2] = 0.0
+    return Case(dimension, chains, run.schedule, parameters, copy.states, copy.log_densities)
 
 
 def race_slices(case: Case, target: Any, n_scans: int, limit: float | None, label: str) -> Row:
@@ -108,22 +108,22 @@ def race_slices(case: Case, target: Any, n_scans: int, limit: float | None, labe
     plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
     copy, (stream, _), widths = new_copy(case.chains, case.dimension), new_generator(), case.widths
     sums = np.zeros((2, case.chains, 2 * case.dimension))
-    states, logs = case.states.copy(), case.logs.copy()
+    states, log_densities = case.states.copy(), case.log_densities.copy()
 
     def run_c() -> float:
-        states[:], logs[:], sums[0] = case.states, case.logs, 0.0
-        arrays = [native.address(array) for array in (case.schedule, widths, states, logs, sums[0])]
+        states[:], log_densities[:], sums[0] = case.states, case.log_densities, 0.0
+        arrays = [native.address(array) for array in (case.schedule, widths, states, log_densities, sums[0])]
         first, last, chains, seed = (native.integer(number) for number in (1, n_scans, case.chains, SEED))
         return clock(lambda: library.explore_scans(first, last, chains, seed, *arrays))
 
     def run_sterna() -> float:
-        copy.states[:], copy.logs[:], sums[1] = case.states, case.logs, 0.0
+        copy.states[:], copy.log_densities[:], sums[1] = case.states, case.log_densities, 0.0
         return clock(lambda: explore_scans(plan, copy, sums[1], 1, n_scans, stream))
 
     explore_scans(plan, copy, sums[1], 1, 0, stream)
     seconds = race([run_c, run_sterna])
-    same = agreement([copy.states, copy.logs, sums[1]], [states, logs, sums[0]])
-    return _row(f"{case.label}{label}", seconds, [logs, copy.logs], limit, same)
+    same = agreement([copy.states, copy.log_densities, sums[1]], [states, log_densities, sums[0]])
+    return _row(f"{case.label}{label}", seconds, [log_densities, copy.log_densities], limit, same)
 
 
 def race_scans(case: Case, n_scans: int, limit: float) -> Row:
@@ -149,7 +149,7 @@ def race_scans(case: Case, n_scans: int, limit: float) -> Row:
     run_scans(plan, 0, sides[1].copy, sides[1].statistics, sides[1].record, 1, 0, stream, generator)
     seconds = race([run_c, run_sterna])
     same = agreement(sides[1].results(), sides[0].results())
-    return _row(case.label, seconds, [side.copy.logs for side in sides], limit, same)
+    return _row(case.label, seconds, [side.copy.log_densities for side in sides], limit, same)
 
 
 class _Side:
@@ -157,7 +157,7 @@ class _Side:
 
     def __init__(self, case: Case, n_scans: int) -> None:
         self.copy = new_copy(case.chains, case.dimension)
-        self.copy.states[:], self.copy.logs[:] = case.states, case.logs
+        self.copy.states[:], self.copy.log_densities[:] = case.states, case.log_densities
         self.record = new_record(n_scans, case.chains, case.dimension, 1, 1)
         self.statistics = np.zeros((case.chains, 2 * case.dimension))
         self.start = [array.copy() for array in self.results()]
@@ -186,7 +186,7 @@ def _c_round(case: Case, plan: Plan, side: _Side, n_scans: int) -> tuple[native.
     return native.make_round(numbers, arrays), arrays
 
 
-def _row(label: str, seconds: list[float], logs: list[Any], limit: float | None, same: str) -> Row:
-    evaluations = [float(part[:, 2].sum()) for part in logs]
+def _row(label: str, seconds: list[float], log_densities: list[Any], limit: float | None, same: str) -> Row:
+    evaluations = [float(part[:, 2].sum()) for part in log_densities]
     c, ours = (1e9 * time / count for time, count in zip(seconds, evaluations, strict=True))
     return Row(label, c, ours, ours / c, limit, f"{same}; {evaluations[0]:.0f} evaluations each")

@@ -22,7 +22,7 @@ from report import Row, clock, race, show
 import sterna
 from sterna.bridges.pytensor_numba import machine_mode
 from sterna.engine.compilation import as_pointer
-from sterna.engine.program import N_LOGS, gradient_often, refresh, view
+from sterna.engine.program import N_LOG_DENSITIES, gradient_often, refresh, view
 from sterna.engine.round import draw_states
 from sterna.engine.streams import new_generator
 
@@ -46,10 +46,10 @@ print(made, result.timing["compile"])
 
 
 @numba.njit
-def evaluate_both(block, x, logs, times):
+def evaluate_both(block, x, log_densities, times):
     program = view(block)
     for _ in range(times):
-        refresh(program, as_pointer(x.ctypes.data, types.float64), as_pointer(logs.ctypes.data, types.float64))
+        refresh(program, as_pointer(x.ctypes.data, types.float64), as_pointer(log_densities.ctypes.data, types.float64))
 
 
 def nutpie_gradient(model):
@@ -83,12 +83,17 @@ def figures(name, model):
     x = np.zeros((1, target.dimension))
     stream, rng = new_generator()
     draw_states(target.block, 1, x, np.zeros(1, dtype=np.int64), stream, rng)
-    x, logs, slope, scratch = x[0], np.zeros(N_LOGS), np.zeros(target.dimension), np.zeros(target.dimension)
+    x, log_densities, slope, scratch = (
+        x[0],
+        np.zeros(N_LOG_DENSITIES),
+        np.zeros(target.dimension),
+        np.zeros(target.dimension),
+    )
     graphs = target.view.graphs
     own = graphs.compile([sum(graphs.log_densities())], machine_mode())
-    evaluate_both(target.block, x, logs, 1)
+    evaluate_both(target.block, x, log_densities, 1)
     contestants = [
-        lambda: clock(lambda: evaluate_both(target.block, x, logs, EVALUATIONS)),
+        lambda: clock(lambda: evaluate_both(target.block, x, log_densities, EVALUATIONS)),
         lambda: clock(lambda: [own(x) for _ in range(EVALUATIONS)]),
     ]
     many = np.zeros((300, target.dimension))
@@ -100,7 +105,7 @@ def figures(name, model):
         often, made = nutpie_gradient(model)
         out, value = np.zeros(made.n_dim), np.zeros(1)
         contestants += [
-            lambda: clock(lambda: gradient_often(target.block, x, logs, slope, scratch, EVALUATIONS)),
+            lambda: clock(lambda: gradient_often(target.block, x, log_densities, slope, scratch, EVALUATIONS)),
             lambda: clock(lambda: often(x, out, value, EVALUATIONS)),
         ]
     found = [seconds / EVALUATIONS * 1e6 for seconds in race(contestants)]

@@ -46,7 +46,7 @@ def test_same_densities_as_a_plain_function():
     """All kinds of variables, those stored in other coordinates too; and gradients by central differences."""
     ours = sterna.JaxTarget(batched, REFERENCE, {"y": Y})
     theirs = sterna.Target(plain, REFERENCE, {"y": Y})
-    real = ours.program.sort == 0
+    real = ours.program.value_type == 0
     for x in states(ours, 3):
         assert np.allclose(ours.log_densities(x), theirs.log_densities(x), rtol=1e-12)
         found = ours.gradient(x, 0.7)
@@ -101,7 +101,7 @@ def test_same_bits_again_and_for_any_workers():
 def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
     """A value at a point whose gradient is known costs no call, and the reference's draw joins another."""
     calls = []
-    original = device.together
+    original = device.batch_functions
 
     def together(function, data, places):
         made = original(function, data, places)
@@ -112,7 +112,7 @@ def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
 
         return type(made)(evaluate, made.places, made.reason)
 
-    monkeypatch.setattr("sterna.bridges.jax_target.together", together)
+    monkeypatch.setattr("sterna.bridges.jax_target.batch_functions", together)
     target = sterna.JaxTarget(normal, {"x": sterna.Normal(0, 1, shape=3)})
     calls.clear()
     result = sterna.sample(target, explorer=sterna.MALA(), n_chains=6, n_rounds=5, explorations=1, progress=False)

@@ -103,7 +103,7 @@ def test_compiled_equals_plain(name):
     plain = graphs.compile(graphs.log_densities(), array_mode())
     for state in states:
         np.testing.assert_allclose(target.log_densities(state), plain(state), rtol=1e-9)
-    x, real = states[0], target.program.sort == 0
+    x, real = states[0], target.program.value_type == 0
     slope = target.gradient(x, 0.3)
     assert target.program.whole_gradient != 0
     for i in np.flatnonzero(real):
@@ -164,7 +164,7 @@ def test_integers_have_the_bounds_of_their_laws():
         pm.DiracDelta("g", 3)
         pm.Potential("all", (a + b + d + f) * 1.0 + c.sum() + e.sum())
 
-    kinds = {v.name: (v.lower, v.upper, v.sort) for v in sterna.from_pymc(built(write)).space.variables}
+    kinds = {v.name: (v.lower, v.upper, v.value_type) for v in sterna.from_pymc(built(write)).space.variables}
     assert kinds["a"] == (0, 5, 1)
     assert kinds["b"] == (1, np.inf, 1)
     assert kinds["c"] == (0, 1, 2)

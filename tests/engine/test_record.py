@@ -46,15 +46,15 @@ def recorded(after, before, keep_energies=False, centre=CENTRE):
     """Record energies scan by scan; replicas change their chains as they would by swaps."""
     n_scans = len(after)
     record = new_record(n_scans, N_CHAINS, 1, 0, 1, keep_energies)
-    accepted, logs = np.zeros(N_CHAINS - 1), np.zeros((N_CHAINS, 3))
+    accepted, log_densities = np.zeros(N_CHAINS - 1), np.zeros((N_CHAINS, 3))
     rng = np.random.default_rng(3)
     for scan in range(1, n_scans + 1):
         replica_of = rng.permutation(N_CHAINS).astype(np.int64)
-        logs[replica_of, 1] = after[scan - 1]
+        log_densities[replica_of, 1] = after[scan - 1]
         batch = batch_of(scan, n_scans, len(record.scans))
-        measure(SCHEDULE, logs, replica_of, accepted)
-        add_pairs(record, batch, SCHEDULE, PIVOT, logs, replica_of, accepted)
-        add_chains(record, scan, batch, centre, before[scan - 1], logs, replica_of)
+        measure(SCHEDULE, log_densities, replica_of, accepted)
+        add_pairs(record, batch, SCHEDULE, PIVOT, log_densities, replica_of, accepted)
+        add_chains(record, scan, batch, centre, before[scan - 1], log_densities, replica_of)
     return record
 
 
@@ -259,14 +259,14 @@ def test_states_of_the_last_chains_are_kept_every_so_many_scans():
     n_scans, thin, kept = 7, 3, 2
     record = new_record(n_scans, 3, 2, kept, thin)
     rng = np.random.default_rng(8)
-    states, logs, paths = rng.random((n_scans, 3, 2)), rng.random((n_scans, 3, 3)), []
+    states, log_densities, paths = rng.random((n_scans, 3, 2)), rng.random((n_scans, 3, 3)), []
     for scan in range(1, n_scans + 1):
         chain_of = rng.permutation(3).astype(np.int64)
         paths.append(chain_of)
         replica_of = np.argsort(chain_of).astype(np.int64)
-        add_states(record, scan, thin, states[scan - 1], logs[scan - 1], chain_of, replica_of)
+        add_states(record, scan, thin, states[scan - 1], log_densities[scan - 1], chain_of, replica_of)
     assert np.array_equal(record.positions, paths)
     for draw, scan in enumerate((3, 6)):
         replicas = np.argsort(paths[scan - 1])[-kept:]
         assert np.array_equal(record.draws[draw], states[scan - 1][replicas])
-        assert np.array_equal(record.log_likelihood[draw], logs[scan - 1][replicas, 1])
+        assert np.array_equal(record.log_likelihood[draw], log_densities[scan - 1][replicas, 1])

@@ -41,9 +41,9 @@ def flat(x):
 def test_a_flat_density_ends_the_doubling():
     """Nothing ever changes the density of a uniform law far inside of a huge interval."""
     target = sterna.Target(flat, {"x": sterna.Uniform(-1e300, 1e300)}, gradient=flat)
-    after, logs, _ = apply_bound(target, FEW.bind(target), np.zeros((20, 1)), 1.0, change=resize(1e-9))
+    after, log_densities, _ = apply_bound(target, FEW.bind(target), np.zeros((20, 1)), 1.0, change=resize(1e-9))
     assert np.isfinite(after).all()
-    assert np.isfinite(logs).all()
+    assert np.isfinite(log_densities).all()
 
 
 def test_first_size_follows_the_sizes_chosen():
@@ -62,9 +62,9 @@ def test_few_gradients_once_tuned():
     bound = FEW.bind(chosen.target)
     factor = 1.0
     for _ in range(4):
-        _, logs, sums = apply_bound(chosen.target, bound, states, 0.5, times=1, change=resize(factor))
+        _, log_densities, sums = apply_bound(chosen.target, bound, states, 0.5, times=1, change=resize(factor))
         factor *= 2.0 ** (sums[DOUBLINGS] / sums[TRIED])
-    assert logs[:, GRADIENTS].sum() < 5 * sums[TRIED]
+    assert log_densities[:, GRADIENTS].sum() < 5 * sums[TRIED]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def chosen_for(target):
 
 
 def random_walk(target):
-    if (target.program.sort != REAL).any():
+    if (target.program.value_type != REAL).any():
         raise OptionError("is for real variables")
     return sterna.Move(walk)
 
@@ -145,7 +145,7 @@ def guarded(numbers, offset):
 
 @WALK
 def test_kernel_keeps_to_its_memory(name):
-    """Nothing is written outside of the row of statistics, of the block and of logs; parameters and data are frozen."""
+    """Nothing is written outside of the row of statistics, of the block and of log-densities; parameters are frozen."""
     for k, place in enumerate(places(name)):
         bound = place.bound
         assert isinstance(bound, Bound)
@@ -210,8 +210,8 @@ def test_same_bits_whatever_the_working_memory_holds(name):
 @WALK
 def test_log_densities_are_those_of_the_states(name):
     for place in places(name):
-        after, logs, _ = place.run(times=10)
-        assert np.allclose(logs[:, :2], logs_of(place.target, after)[:, :2], rtol=1e-9, atol=1e-9), place.where
+        after, log_densities, _ = place.run(times=10)
+        assert np.allclose(log_densities[:, :2], logs_of(place.target, after)[:, :2], rtol=1e-9, atol=1e-9), place.where
 
 
 @WALK
@@ -288,8 +288,8 @@ def test_states_of_likelihood_zero_are_never_entered(name, beta):
             bound = SUBJECTS[name](target).bind(target, block)
         except OptionError:
             continue
-        after, logs, _ = apply_bound(target, bound, states, beta, times=5)
-        assert np.isfinite(logs[:, :2]).all()
+        after, log_densities, _ = apply_bound(target, bound, states, beta, times=5)
+        assert np.isfinite(log_densities[:, :2]).all()
         assert np.isfinite(logs_of(target, after)[:, :2]).all()
         assert (after != states).any()
         found += 1

@@ -30,9 +30,9 @@ def spike(x):
 def test_a_bracket_that_shrinks_to_nothing_stays():
     """Only the state itself has a positive likelihood, and rounding keeps the ellipse from coming back to it."""
     target = sterna.Target(spike, {"x": sterna.Normal(5.7, 1.3)})
-    after, logs, _ = apply_bound(target, Elliptical().bind(target), np.full((200, 1), 0.3), 1.0)
+    after, log_densities, _ = apply_bound(target, Elliptical().bind(target), np.full((200, 1), 0.3), 1.0)
     assert (after == 0.3).all()
-    assert (logs[:, 1] == 0.0).all()
+    assert (log_densities[:, 1] == 0.0).all()
 
 
 def log_evidence_gaussian():

@@ -35,12 +35,12 @@ from sterna.explorers.gibbs import Gibbs, explore
 LEVEL = 1e-6
 
 
-def plain_sweep(faults, forks, logs):
+def plain_sweep(faults, forks, log_densities):
     """The kernel's own source as Python, on a table of densities by state."""
 
     def at(x, i, value, column):
         x[i] = value
-        return logs[tuple(x)][column]
+        return log_densities[tuple(x)][column]
 
     names = {
         "uniform": lambda stream: Symbol(forks),
@@ -58,11 +58,11 @@ def plain_sweep(faults, forks, logs):
 
 def transition_matrix(target, beta, faults=()):
     table, forks, p = Table.of(target), Forks(), target.program
-    logs = {tuple(x): own[:2] for x, own in zip(table.states, table.logs, strict=True)}
-    number = {x: k for k, x in enumerate(logs)}
+    log_densities = {tuple(x): own[:2] for x, own in zip(table.states, table.log_densities, strict=True)}
+    number = {x: k for k, x in enumerate(log_densities)}
     exact = table.law(beta)
-    sweep = plain_sweep(faults, forks, logs)
-    program = SimpleNamespace(sort=p.sort, lower=p.lower, upper=p.upper)
+    sweep = plain_sweep(faults, forks, log_densities)
+    program = SimpleNamespace(value_type=p.value_type, lower=p.lower, upper=p.upper)
     matrix = np.zeros((len(number), len(number)))
     dimension = target.dimension
     for k, state in enumerate(table.states):
@@ -71,9 +71,9 @@ def transition_matrix(target, beta, faults=()):
             continue
 
         def run(k=k, state=state):
-            x, own = list(state), list(logs[tuple(state)])
+            x, own = list(state), list(log_densities[tuple(state)])
             sweep(program, x, own, beta, [dimension, dimension], None, [range(dimension)], None)
-            assert own == pytest.approx(logs[tuple(x)], rel=1e-12)
+            assert own == pytest.approx(log_densities[tuple(x)], rel=1e-12)
             return number[tuple(x)]
 
         for probability, end in forks.outcomes(run):
@@ -153,16 +153,16 @@ def test_local_changes_are_used_and_every_other_value_costs_one():
     results = [apply_bound(t, Gibbs().bind(t), states, 0.5, times=1) for t in (whole, local)]
     assert np.array_equal(results[0][0], results[1][0])
     assert results[0][1][:, :2] == pytest.approx(results[1][1][:, :2], abs=1e-12)
-    for _, logs, _ in results:
-        assert (logs[:, EVALUATIONS] == 5 * 3).all()
+    for _, log_densities, _ in results:
+        assert (log_densities[:, EVALUATIONS] == 5 * 3).all()
 
 
 def test_one_value_is_never_left_and_costs_nothing():
     target = sterna.Target(lambda a, b: 0.1 * a + b, {"a": sterna.DiscreteUniform(2, 2), "b": sterna.Bernoulli(0.5)})
     bound = Gibbs().bind(target, np.array([0]))
-    after, logs, _ = apply_bound(target, bound, [[2.0, 0.0], [2.0, 1.0]], 1.0)
+    after, log_densities, _ = apply_bound(target, bound, [[2.0, 0.0], [2.0, 1.0]], 1.0)
     assert after.tolist() == [[2.0, 0.0], [2.0, 1.0]]
-    assert (logs[:, EVALUATIONS] == 0).all()
+    assert (log_densities[:, EVALUATIONS] == 0).all()
 
 
 def mixture_log_evidence():
@@ -186,9 +186,9 @@ def test_conditional_laws_in_python_cost_one_evaluation():
     chosen = law("components")
     states = chosen.draw(0.5, 3000, np.random.default_rng(1))
     bound = Gibbs(conditional=AsPython(conditional)).bind(chosen.target, chosen.block)
-    after, logs, _ = apply_bound(chosen.target, bound, states, 0.5, times=1)
+    after, log_densities, _ = apply_bound(chosen.target, bound, states, 0.5, times=1)
     assert chi_square(*chosen.cells(0.5, after)[0]) > LEVEL
-    assert logs[:, EVALUATIONS].max() == 1
+    assert log_densities[:, EVALUATIONS].max() == 1
 
 
 def test_conditional_laws_with_a_local_change_and_a_joint_reference():
@@ -219,10 +219,10 @@ def test_runs_find_the_evidence_of_a_mixture(explorer):
 
 def test_runs_in_a_cycle():
     target = law("few_values").target
-    logs = Table.of(target).logs[:, :2]
+    log_densities = Table.of(target).log_densities[:, :2]
     explorer = sterna.Cycle(Gibbs(), sterna.Slice())
     estimate = sterna.sample(target, explorer=explorer, n_rounds=10, n_copies=1, progress=False).log_evidence
-    assert abs(estimate.value - logsumexp(logs.sum(axis=1))) < 4 * estimate.error
+    assert abs(estimate.value - logsumexp(log_densities.sum(axis=1))) < 4 * estimate.error
 
 
 def test_compiled_and_python_conditional_laws_give_the_same_bits():

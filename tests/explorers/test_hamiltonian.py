@@ -46,11 +46,11 @@ def test_a_trajectory_beyond_all_numbers_is_rejected():
     target = sterna.Target(steep, {"x": sterna.Normal(0, 1)}, gradient=steep_gradient)
     states = np.random.default_rng(1).standard_normal((50, 1))
     for explorer in (HMC(steps=20), HMC(steps=20, metric="dense"), MALA(), AutoMALA()):
-        after, logs, sums = apply_bound(target, explorer.bind(target), states, 1.0)
+        after, log_densities, sums = apply_bound(target, explorer.bind(target), states, 1.0)
         assert np.array_equal(after, states)
         assert sums[ACCEPTED] == 0
         assert sums[DOUBLINGS] == (-30 * sums[TRIED] if explorer == AutoMALA() else 0)
-        assert np.isfinite(logs).all()
+        assert np.isfinite(log_densities).all()
 
 
 def test_sums_are_moments_on_the_line():

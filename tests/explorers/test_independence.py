@@ -48,10 +48,10 @@ def transition_matrix(beta, faults=()):
         as_pointer=lambda array, kind: array,
         coordinate_log_density=densities.coordinate_log_density,
         draw_from_stream=draws.draw_from_stream,
-        log_likelihood=lambda program, x, logs: likelihood(x),
+        log_likelihood=lambda program, x, log_densities: likelihood(x),
     )
     program = SimpleNamespace(
-        kind=[DISCRETE_UNIFORM, TWO_POINT], numbers=numbers, table=None, lower=[1.0, 0.0], upper=[4.0, 1.0]
+        family=[DISCRETE_UNIFORM, TWO_POINT], constants=numbers, table=None, lower=[1.0, 0.0], upper=[4.0, 1.0]
     )
     points = [np.array(p) for p in itertools.product(np.arange(1.0, 5.0), (0.0, 1.0))]
     places = {tuple(p): k for k, p in enumerate(points)}
@@ -59,8 +59,10 @@ def transition_matrix(beta, faults=()):
     for start in points:
 
         def run(start=start):
-            x, logs = start.copy(), np.array([0.0, likelihood(start), 0.0, 0.0])
-            module.explore(program, x, logs, beta, np.array([1.0, 2.0, 2.0]), np.zeros(4), [np.array([0, 1])], None)
+            x, log_densities = start.copy(), np.array([0.0, likelihood(start), 0.0, 0.0])
+            module.explore(
+                program, x, log_densities, beta, np.array([1.0, 2.0, 2.0]), np.zeros(4), [np.array([0, 1])], None
+            )
             return tuple(x)
 
         for probability, end in forks.outcomes(run):
@@ -123,7 +125,7 @@ def many_draws(block, out, stream):
     words = as_pointer(stream.ctypes.data, types.uint64)
     start_stream(words, scan_key(5, 0, 0, 0), 0)
     for k in range(out.size):
-        out[k] = draw_from_stream(program.kind[0], program.numbers, 0, program.table, words)
+        out[k] = draw_from_stream(program.family[0], program.constants, 0, program.table, words)
 
 
 def law_p_value(draws, exact):
@@ -157,9 +159,9 @@ def test_energies_and_evaluations():
     chosen = law("mixed")
     states = chosen.draw(1.0, 100, np.random.default_rng(1))
     bound = Independence(moves=3).bind(chosen.target)
-    after, logs, _ = apply_bound(chosen.target, bound, states, 1.0, times=2)
-    assert (logs[:, 2] == 6).all()
-    for state, row in zip(after, logs, strict=True):
+    after, log_densities, _ = apply_bound(chosen.target, bound, states, 1.0, times=2)
+    assert (log_densities[:, 2] == 6).all()
+    for state, row in zip(after, log_densities, strict=True):
         assert row[:2] == pytest.approx(chosen.target.log_densities(state), rel=1e-9)
 
 

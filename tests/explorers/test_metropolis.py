@@ -33,7 +33,7 @@ def transition_matrix(beta, reach, moves, faults=()):
         x[i] = value
         return reference(x)
 
-    def likelihood_at(program, x, i, here, value, logs):
+    def likelihood_at(program, x, i, here, value, log_densities):
         x[i] = value
         return likelihood(x)
 
@@ -42,13 +42,13 @@ def transition_matrix(beta, reach, moves, faults=()):
         faults,
         uniform=lambda stream: Symbol(forks),
         as_pointer=lambda array, kind: array,
-        moved_on=lambda numbers, places: numbers[places:],
+        offset_pointer=lambda numbers, places: numbers[places:],
         read_line=lambda *arguments: 0.0,
-        coordinate_reference=lambda program, x, i, here, value, logs: at(x, i, value),
-        reference_of=lambda program, x, i, here, logs: reference(x),
+        coordinate_reference=lambda program, x, i, here, value, log_densities: at(x, i, value),
+        reference_of=lambda program, x, i, here, log_densities: reference(x),
         coordinate_likelihood=likelihood_at,
     )
-    program = SimpleNamespace(sort=[1, 2], lower=lower, upper=upper)
+    program = SimpleNamespace(value_type=[1, 2], lower=lower, upper=upper)
     parameters = np.array([moves, 0, 2, 1, 1.0, reach, 1.0])
     points = [np.array(p) for p in itertools.product(np.arange(2.0, 8.0), (0.0, 1.0))]
     places = {tuple(p): k for k, p in enumerate(points)}
@@ -56,15 +56,15 @@ def transition_matrix(beta, reach, moves, faults=()):
     for start in points:
 
         def run(start=start):
-            x, logs = start.copy(), np.array([reference(start), likelihood(start), 0.0, 0.0])
-            module.explore(program, x, logs, beta, parameters, np.zeros(20), [np.array([0, 1])], None)
-            assert logs[:2] == pytest.approx([reference(x), likelihood(x)])
+            x, log_densities = start.copy(), np.array([reference(start), likelihood(start), 0.0, 0.0])
+            module.explore(program, x, log_densities, beta, parameters, np.zeros(20), [np.array([0, 1])], None)
+            assert log_densities[:2] == pytest.approx([reference(x), likelihood(x)])
             return tuple(x)
 
         for probability, end in forks.outcomes(run):
             matrix[places[tuple(start)], places[end]] += probability
-    logs = np.array([reference(p) + (beta * likelihood(p) if beta > 0 else 0.0) for p in points])
-    weights = np.exp(logs - logs.max())
+    log_densities = np.array([reference(p) + (beta * likelihood(p) if beta > 0 else 0.0) for p in points])
+    weights = np.exp(log_densities - log_densities.max())
     return points, weights / weights.sum(), matrix
 
 
@@ -82,7 +82,7 @@ def test_exact_transitions_of_integers(beta, reach):
     [
         ("return 2.0 * lower - 1.0 - new", "return lower"),
         ("return 2.0 * upper + 1.0 - new", "return 2.0 * upper - new"),
-        ("reference - reference_here, logs", "0.0, logs"),
+        ("reference - reference_here, log_densities", "0.0, log_densities"),
     ],
     ids=["cut off at the bound", "folded at the bound itself", "reference left out"],
 )

@@ -39,7 +39,7 @@ FAULTS = {
     "not annealed": ("annealed(numbers[place], numbers[BETA], ", "annealed(numbers[place], 1.0, "),
     "reference left out": ("annealed(numbers[place], numbers[BETA], ", "annealed(0.0, numbers[BETA], "),
     "states mistaken for each other": ("return k == count", "return k > 0 or k == count"),
-    "logs of the start": ("numbers[REMEMBERED_LOGS + 2 * slot] = reference", "pass"),
+    "log_densities of the start": ("numbers[REMEMBERED_LOGS + 2 * slot] = reference", "pass"),
 }
 
 
@@ -90,8 +90,8 @@ def flip(x, log_density, rng):
 
 def discrete_law(target, beta):
     states = np.array(list(itertools.product([-1.0, 1.0], [0.0, 1.0, 2.0], [-1.0, 0.0, 1.0])))
-    logs = np.array([target.log_densities(x) for x in states])
-    annealed = logs[:, 0] + (beta * logs[:, 1] if beta > 0 else 0.0)
+    log_densities = np.array([target.log_densities(x) for x in states])
+    annealed = log_densities[:, 0] + (beta * log_densities[:, 1] if beta > 0 else 0.0)
     return states, annealed
 
 
@@ -120,7 +120,7 @@ def test_the_transition_matrix_of_a_small_target(beta):
     assert np.abs(law @ matrix - law).max() < 1e-12
     number = {tuple(x): k for k, x in enumerate(states)}
     possible = np.flatnonzero(law > 0)
-    after, logs, _ = apply_bound(
+    after, log_densities, _ = apply_bound(
         target, Move(flip).bind(target), np.repeat(states[possible], times, axis=0), beta, times=1
     )
     ends = np.array([number[tuple(x)] for x in after]).reshape(-1, times)
@@ -129,17 +129,17 @@ def test_the_transition_matrix_of_a_small_target(beta):
         assert counts[wanted == 0].sum() == 0
         assert stats.chisquare(counts[wanted > 0], times * wanted[wanted > 0]).pvalue > 1e-7
     # one evaluation if the proposal is possible, and none if the reference is zero there
-    assert set(logs[:, EVALUATIONS]) == {0.0, 1.0}
+    assert set(log_densities[:, EVALUATIONS]) == {0.0, 1.0}
 
 
 def evaluations(function, beta=0.5):
     """Numbers of evaluations of one move from each of 300 draws."""
     chosen = law("gaussian")
     states = chosen.draw(beta, 300, np.random.default_rng(1))
-    after, logs, _ = apply_bound(chosen.target, Move(function).bind(chosen.target), states, beta, times=1)
-    for state, found in zip(after, logs, strict=True):
+    after, log_densities, _ = apply_bound(chosen.target, Move(function).bind(chosen.target), states, beta, times=1)
+    for state, found in zip(after, log_densities, strict=True):
         assert found[:2] == pytest.approx(chosen.target.log_densities(state), rel=1e-12)
-    return states, after, logs[:, EVALUATIONS]
+    return states, after, log_densities[:, EVALUATIONS]
 
 
 @WAYS
@@ -194,9 +194,9 @@ def test_where_the_reference_is_zero_nothing_is_evaluated(way):
 
     target = sterna.Target(likelihood, {"p": sterna.Beta(2, 2), "n": sterna.Poisson(3.0)})
     states = np.array([[0.3, 2.0], [0.6, 0.0]])
-    after, logs, _ = apply_bound(target, Move(way(outside)).bind(target), states, 1.0, times=1)
+    after, log_densities, _ = apply_bound(target, Move(way(outside)).bind(target), states, 1.0, times=1)
     assert np.array_equal(after, states)
-    assert (logs[:, EVALUATIONS] == 0).all()
+    assert (log_densities[:, EVALUATIONS] == 0).all()
 
 
 def draws_of_all_kinds(x, log_density, rng):
@@ -243,11 +243,11 @@ def test_a_block_has_its_own_coordinates_and_the_rest_stays(way):
 
     states = chosen.draw(beta, 4000 if way is compiled else 1500, np.random.default_rng(2))
     bound = Move(way(exact_draw)).bind(chosen.target, np.array([1]))
-    after, logs, _ = apply_bound(chosen.target, bound, states, beta, times=1)
+    after, log_densities, _ = apply_bound(chosen.target, bound, states, beta, times=1)
     assert np.array_equal(after[:, [0, 2]], states[:, [0, 2]])
     assert (after[:, 1] != states[:, 1]).all()
     assert min(stats.kstest(column, "uniform").pvalue for column in chosen.uniforms(beta, after)) > LEVEL
-    assert (logs[:, EVALUATIONS] == 1).all()
+    assert (log_densities[:, EVALUATIONS] == 1).all()
 
 
 @WAYS
@@ -262,9 +262,9 @@ def test_variables_by_name_keep_their_values_during_the_move(way):
 
     target = sterna.Target(lambda v, n: -v[0] * n, {"v": sterna.Exponential(1.0, shape=2), "n": sterna.Poisson(4.0)})
     bound = Move(way(reads)).bind(target)
-    after, logs, _ = apply_bound(target, bound, [[0.5, 1.5, 3.0]], 1.0, times=1)
+    after, log_densities, _ = apply_bound(target, bound, [[0.5, 1.5, 3.0]], 1.0, times=1)
     assert after.tolist() == [[2.5, 3.5, 5.0]]
-    assert logs[0, 1] == -12.5
+    assert log_densities[0, 1] == -12.5
     assert is_compiled(bound) == (way is compiled)
 
 
@@ -288,9 +288,9 @@ def test_moves_on_models(name):
         if log_density(other) > log_density(x) - 1e-9:
             x[:] = other
 
-    after, logs, _ = apply_bound(target, Move(turn).bind(target), states, 0.5, times=1)
+    after, log_densities, _ = apply_bound(target, Move(turn).bind(target), states, 0.5, times=1)
     assert np.array_equal(after, -states)
-    assert logs[0, :2] == pytest.approx(target.log_densities(states[0]), rel=1e-12)
+    assert log_densities[0, :2] == pytest.approx(target.log_densities(states[0]), rel=1e-12)
 
 
 def test_data_beta_and_variables_are_passed_by_name():

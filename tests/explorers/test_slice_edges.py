@@ -35,16 +35,16 @@ def draw(target, n):
 
 
 def settle(target, states, beta=1.0, rounds=8, times=10):
-    """Explore in rounds, tuning between them as a run does; return the states, their logs and the last parameters."""
+    """Explore in rounds, tuning between them as a run does; return states, log-densities and the last parameters."""
     bound = Slice().bind(target)
     row = bound.start(lambda n: draw(target, n))
     for number in range(rounds):
         sums = np.zeros(bound.n_row)
-        states, logs, _ = apply_bound(
+        states, log_densities, _ = apply_bound(
             target, bound, states, beta, times=times, seed=number, parameters=row, statistics=sums
         )
         row = bound.tune(row[None], sums[None])[0]
-    return states, logs, row
+    return states, log_densities, row
 
 
 # Zero likelihood at beta = 0.
@@ -67,7 +67,7 @@ def test_zero_likelihood_counts_for_nothing_at_beta_zero(reference, law):
 
 def test_without_the_guard_the_law_at_beta_zero_is_wrong():
     faults = [("annealed(reference, beta, likelihood)", "reference + beta * likelihood")]
-    faults += [("annealed(reference_here, beta, logs[LOG_LIKELIHOOD])", "reference_here")]
+    faults += [("annealed(reference_here, beta, log_densities[LOG_LIKELIHOOD])", "reference_here")]
     kernel = load("explorers/slice.py", faults, compiled=True).explore
     assert p_value_of_zero_likelihood(sterna.Normal(), stats.norm(), kernel) < LEVEL
 
@@ -82,10 +82,10 @@ def test_narrow_densities(spread):
         lambda x, spread: -0.5 * (x / spread) ** 2, {"x": sterna.Uniform(-1e6, 1e6)}, {"spread": spread}
     )
     states = spread * np.random.default_rng(1).standard_normal((1000, 1))
-    after, logs, _ = apply_bound(target, Slice().bind(target), states, 1.0, parameters=[1.0, 1.0, 2e6, 2e6])
+    after, log_densities, _ = apply_bound(target, Slice().bind(target), states, 1.0, parameters=[1.0, 1.0, 2e6, 2e6])
     assert stats.kstest(after[:, 0] / spread, "norm").pvalue > LEVEL
     assert not (after == states).any()
-    assert logs[:, 1] == pytest.approx(-0.5 * (after[:, 0] / spread) ** 2, rel=1e-9)
+    assert log_densities[:, 1] == pytest.approx(-0.5 * (after[:, 0] / spread) ** 2, rel=1e-9)
 
 
 def test_with_fewer_shrinkages_narrow_densities_are_never_left():
@@ -234,9 +234,9 @@ POINTS = {
 def test_point_masses_stay_and_cost_nothing(case):
     target = sterna.Target(lambda n, x: 0.1 * n - 0.5 * x * x, POINTS[case])
     states = draw(target, 100)
-    after, logs, _ = apply_bound(target, Slice().bind(target, np.array([0])), states, 0.7)
+    after, log_densities, _ = apply_bound(target, Slice().bind(target, np.array([0])), states, 0.7)
     assert np.array_equal(after, states)
-    assert (logs[:, EVALUATIONS] == 0).all()
+    assert (log_densities[:, EVALUATIONS] == 0).all()
 
 
 @pytest.mark.parametrize("case", POINTS)
@@ -286,8 +286,8 @@ def test_far_data_under_unbounded_integers(case):
     reference, centre, spread, start = INTEGERS[case]
     given = reference if isinstance(reference, sterna.Reference) else {"k": reference}
     target = sterna.Target(far, given, {"centre": centre, "spread": spread})
-    states, logs, _ = settle(target, np.full((DRAWS, 1), start))
-    assert logs[0, :2] == pytest.approx(target.log_densities(states[0]), rel=1e-9)
+    states, log_densities, _ = settle(target, np.full((DRAWS, 1), start))
+    assert log_densities[0, :2] == pytest.approx(target.log_densities(states[0]), rel=1e-9)
     values = np.arange(max(centre - 300 * spread, target.program.lower[0]), centre + 300 * spread)
     log_weights = np.array([sum(target.log_densities(np.array([k]))) for k in values])
     law = np.exp(log_weights - log_weights.max())

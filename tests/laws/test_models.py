@@ -37,8 +37,8 @@ class SpikeSlab:
         number = np.array([sum(case) for case in cases])
         chance = betaln(number + 1, size - number + 1) + np.log([2.0 if case[0] == 1 else 1.0 for case in cases])
         pilot = [self.case(*case, draws=200) for case in cases]
-        logs = chance + [row[0] for row in pilot]
-        likely = logs > logs.max() - 9
+        log_densities = chance + [row[0] for row in pilot]
+        likely = log_densities > log_densities.max() - 9
         found = [
             self.case(*case, draws=draws) if more else row for case, row, more in zip(cases, pilot, likely, strict=True)
         ]
@@ -65,10 +65,10 @@ class SpikeSlab:
         scales, nodes = np.exp(6 * NODES - 3), 6 * WEIGHTS * np.exp(6 * NODES - 3 - np.exp(6 * NODES - 3))
         ratio = points[:, None, :] / (scales[:, None] * width)
         slab = nodes / np.prod(np.pi * scales[:, None] * width * (1 + ratio**2), axis=-1)
-        logs = log_expit(points @ x.T).sum(axis=-1) + np.log(slab.sum(axis=1)) - proposal.logpdf(points)
-        weight = np.exp(logs - logsumexp(logs))
+        log_densities = log_expit(points @ x.T).sum(axis=-1) + np.log(slab.sum(axis=1)) - proposal.logpdf(points)
+        weight = np.exp(log_densities - logsumexp(log_densities))
         scale = weight @ (slab @ scales / slab.sum(axis=1))
-        return logsumexp(logs) - np.log(draws), np.sum(weight**2) - 1 / draws, scale, weight @ points[:, 0]
+        return logsumexp(log_densities) - np.log(draws), np.sum(weight**2) - 1 / draws, scale, weight @ points[:, 0]
 
 
 def spike_slab_means(exact):

@@ -82,15 +82,15 @@ def test_faults_of_regraft(fault):
 def both(make, draw_pair, replicates, times):
     """Return states and log-likelihoods, before and after the kernel at beta = 1, each with data of its own."""
     rng = np.random.default_rng(1)
-    before, after, logs = [], [], []
+    before, after, log_densities = [], [], []
     for k in range(replicates):
         state, data = draw_pair(rng)
         target = make(data)
         moved, end, _ = apply_bound(target, target.explorer.bind(target), state[None], 1.0, times=times, seed=k)
         before.append(state)
         after.append(moved[0])
-        logs.append([target.log_densities(state)[1], end[0, 1]])
-    return np.array(before), np.array(after), np.array(logs)
+        log_densities.append([target.log_densities(state)[1], end[0, 1]])
+    return np.array(before), np.array(after), np.array(log_densities)
 
 
 def test_species_and_sites_together():
@@ -103,8 +103,8 @@ def test_species_and_sites_together():
             str(k): "".join("AGCT"[b] for b in row) for k, row in enumerate(bases)
         }
 
-    _, after, logs = both(sterna.models.phylo_species, draw_pair, 2000, 3)
-    assert stats.ks_2samp(logs[:, 0], logs[:, 1]).pvalue > LEVEL
+    _, after, log_densities = both(sterna.models.phylo_species, draw_pair, 2000, 3)
+    assert stats.ks_2samp(log_densities[:, 0], log_densities[:, 1]).pvalue > LEVEL
     for column in (-2, -1):
         assert stats.kstest(after[:, column], "expon").pvalue > LEVEL
     scaled = gammainc(after[:, -2, None], after[:, -1, None] * after[:, 13:26])
@@ -122,9 +122,9 @@ def test_cells_and_observations_together():
         parent, place, fpr, fnr = cancer_draw(rng, 20, 30, 0.1, 0.5)
         return np.concatenate([parent, place, [fpr, fnr]]), observe(rng, parent, place, fpr, fnr)
 
-    before, after, logs = both(sterna.models.phylo_cancer, draw_pair, 2000, 10)
+    before, after, log_densities = both(sterna.models.phylo_cancer, draw_pair, 2000, 10)
     assert (before != after).any(axis=1).mean() > 0.9
-    assert stats.ks_2samp(logs[:, 0], logs[:, 1]).pvalue > LEVEL
+    assert stats.ks_2samp(log_densities[:, 0], log_densities[:, 1]).pvalue > LEVEL
     for column, bound in ((-2, 0.1), (-1, 0.5)):
         assert stats.kstest(after[:, column] / bound, "uniform").pvalue > LEVEL
     # children of the root, but for one of them: any of the other loci by itself, with probability 1/(L + 1)

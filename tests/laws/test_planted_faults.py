@@ -61,7 +61,7 @@ ACCEPT = ("math.exp(min(after - before, 0.0))", "1.0")
 LAST_KICK = ("    kick(line, point, beta, 0.5 * size)\n    return True", "    return True")
 JACOBIAN = ("total += log_jacobian(", "total += 0.0 * log_jacobian(")
 LINE_JACOBIAN = ("reference + read_line(", "reference + 0.0 * read_line(")
-PART_BETA = ("(program, x, logs, beta, own,", "(program, x, logs, 1.0, own,")
+PART_BETA = ("(program, x, log_densities, beta, own,", "(program, x, log_densities, 1.0, own,")
 PARTS = ("range(int(parameters[0])):", "range(int(parameters[0]) if x[0] > 0.5 else 1):")
 
 FAULTS = [
@@ -74,7 +74,13 @@ FAULTS = [
     Fault("metropolis", "reference left out", "bounded", "reference + read_line", "read_line", path=LINE),
     Fault("metropolis", "all accepted", "bounded", "if uniform(stream) < prob", "if 0.0 < prob", path=LINE),
     Fault("metropolis", "steps by the state", "mixed", "here[k] + scale * total", "here[k] * (1.0 + scale * total)"),
-    Fault("metropolis", "likelihood left out", "mixed", "logs[LOG_LIKELIHOOD], likelihood)", "likelihood, likelihood)"),
+    Fault(
+        "metropolis",
+        "likelihood left out",
+        "mixed",
+        "log_densities[LOG_LIKELIHOOD], likelihood)",
+        "likelihood, likelihood)",
+    ),
     Fault("evolution, snooker", "no factor", "bounded", "return (count - 1) * math.log(abs(stretch))", "return 0.0"),
     Fault("evolution, snooker", "one power too many", "bounded", "(count - 1) * math.log", "count * math.log"),
     Fault("evolution, plain", "differences in one order", "bounded", "size * difference", "size * abs(difference)"),
@@ -87,8 +93,8 @@ FAULTS = [
     Fault("fitted", "no weights", "bimodal", "laws[law * size + CONSTANT] -", "laws[CONSTANT] -", 1.0),
     Fault("fitted, heavy", "normal instead of Student draws", "gaussian", "total / narrow", "total"),
     Fault("elliptical", "not annealed", "far_data", "annealed(0.0, beta,", "annealed(0.0, 1.0,"),
-    Fault("elliptical", "directions of unit length", "far_data", "/= program.numbers[4 * i + 1]", "/= 1.0"),
-    Fault("elliptical", "ellipse around zero", "far_data", "mean = program.numbers[4 * i]", "mean = 0.0"),
+    Fault("elliptical", "directions of unit length", "far_data", "/= program.constants[4 * i + 1]", "/= 1.0"),
+    Fault("elliptical", "ellipse around zero", "far_data", "mean = program.constants[4 * i]", "mean = 0.0"),
     Fault("elliptical", "level without the exponential", "far_data", "- exponential(stream)", "- 1.0"),
     Fault("elliptical", "bracket on one side", "bimodal_normal", "angle - 2.0 * math.pi, angle", "0.0, angle"),
     Fault("hmc", "all accepted", "bounded", *ACCEPT),
@@ -137,8 +143,14 @@ FAULTS = [
     Fault("mix", "not annealed", "banana", *PART_BETA),
     Fault("mix", "part by the state", "banana", "part = uniform(stream), 0", "part = 0.9 * (x[0] > 0.5), 0"),
     Fault("best, on trial", "part by the state", "banana", "int(uniform(stream) * parts)", "1 if x[0] > 0.5 else 0"),
-    Fault("best, on trial", "not annealed", "banana", "logs, beta, parameters, s", "logs, 1.0, parameters, s"),
-    Fault("best", "not annealed", "banana", "logs, beta, parameters, s", "logs, 1.0, parameters, s"),
+    Fault(
+        "best, on trial",
+        "not annealed",
+        "banana",
+        "log_densities, beta, parameters, s",
+        "log_densities, 1.0, parameters, s",
+    ),
+    Fault("best", "not annealed", "banana", "log_densities, beta, parameters, s", "log_densities, 1.0, parameters, s"),
     Fault("best", "part by the state", "banana", "int(parameters[CHOSEN]), stream", "int(x[0] > 0.5), stream"),
     Fault("dict", "not annealed", "mixed", *PART_BETA),
     Fault("dict", "parts by the state", "banana", *PARTS),

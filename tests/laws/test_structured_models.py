@@ -27,13 +27,13 @@ def collapsed_rockets():
     t, u = np.linspace(-12, 12, 600)[:, None], np.linspace(-8, 6, 600)[None, :]
     m, s = 1 / (1 + np.exp(-t)), np.exp(u)
     a, b = m * s, s / (1 + np.exp(t))
-    logs = np.log(m) - np.log1p(np.exp(t)) + np.log(0.1) - 0.1 * s + u
+    log_densities = np.log(m) - np.log1p(np.exp(t)) + np.log(0.1) - 0.1 * s + u
     kinds, counts = np.unique(np.stack([launches, failures]), axis=1, return_counts=True)
     for n, f, count in zip(*kinds, counts, strict=True):
         choices = gammaln(n + 1) - gammaln(f + 1) - gammaln(n - f + 1)
-        logs = logs + count * (choices + betaln(a + f, b + n - f) - betaln(a, b))
-    total = logsumexp(logs)
-    law = np.exp(logs - total)
+        log_densities = log_densities + count * (choices + betaln(a + f, b + n - f) - betaln(a, b))
+    total = logsumexp(log_densities)
+    law = np.exp(log_densities - total)
     return total + math.log((t[1, 0] - t[0, 0]) * (u[0, 1] - u[0, 0])), (law * m).sum(), (law * s).sum()
 
 

@@ -42,14 +42,14 @@ def swap_matrix(schedule, parity, faults=()):
     number = {point: k for k, point in enumerate(points)}
     matrix = np.zeros((len(points), len(points)))
     for point in points:
-        logs = np.zeros((len(schedule), 4))
-        logs[:, 1] = LOG_LIKELIHOOD[list(point)]
+        log_densities = np.zeros((len(schedule), 4))
+        log_densities[:, 1] = LOG_LIKELIHOOD[list(point)]
 
-        def step(logs=logs):
+        def step(log_densities=log_densities):
             chains = np.arange(len(schedule))
             chain_of, replica_of = chains.copy(), chains.copy()
             accepted = np.zeros(len(schedule) - 1)
-            code.measure(schedule, logs, replica_of, accepted)
+            code.measure(schedule, log_densities, replica_of, accepted)
             code.swap(chain_of, replica_of, accepted, parity, None)
             assert (chain_of[replica_of] == chains).all(), "the two maps must stay inverse to each other"
             return tuple(replica_of)
@@ -157,8 +157,8 @@ def scan_matrix(parity, faults=None):
     program = program_code.Program(
         dimension=2, log_likelihood=1, likelihood_change=0, log_reference=0, reference_change=0, draw_reference=0,
         likelihood_gradient=0, reference_gradient=0, whole_gradient=0, data=0,
-        sort=np.full(2, program_code.BINARY), lower=np.zeros(2), upper=np.ones(2), kind=np.full(2, densities.TWO_POINT),
-        numbers=logs_of_chance.ravel(), table=np.zeros(1),
+        value_type=np.full(2, program_code.BINARY), lower=np.zeros(2), upper=np.ones(2),
+        family=np.full(2, densities.TWO_POINT), constants=logs_of_chance.ravel(), table=np.zeros(1),
     )  # fmt: skip
     return _scan_matrix(code, program, forks)
 
@@ -178,7 +178,7 @@ def _scan_matrix(code, program, forks):
             copy = code.new_copy(3, 2)
             copy.states[:] = point
             for j in range(3):
-                code.refresh(program, copy.states[j], copy.logs[j])
+                code.refresh(program, copy.states[j], copy.log_densities[j])
             statistics = np.zeros((3, 4))
             record = type("Record", (), {"scans": np.ones(1), "trips": None})
             code.run_scans(plan, 0, copy, statistics, record, 1, 1, np.zeros(5), None)
@@ -209,8 +209,10 @@ DRAW = "        draw_reference(program, x, stream, rng)\n"
 AT_CHAIN = "plan.schedule[chain], parameters"
 
 SCAN_FAULTS = {
-    "energy stale after exploration": {"gibbs": [("    logs[LOG_LIKELIHOOD] = likelihood_chosen\n", "")]},
-    "energy stale after the reference's draw": {"round": [(DRAW + "        refresh(program, x, logs)\n", DRAW)]},
+    "energy stale after exploration": {"gibbs": [("    log_densities[LOG_LIKELIHOOD] = likelihood_chosen\n", "")]},
+    "energy stale after the reference's draw": {
+        "round": [(DRAW + "        refresh(program, x, log_densities)\n", DRAW)]
+    },
     "explored at the chain above": {"round": [(AT_CHAIN, "plan.schedule[min(chain + 1, 2)], parameters")]},
     "explored at its first chain for ever": {"round": [("chain = copy.chain_of[replica]", "chain = 1")]},
     "swaps without the schedule": {"communication": [("(next_beta - beta) * (", "(")]},

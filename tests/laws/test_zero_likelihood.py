@@ -52,7 +52,7 @@ def test_left_in_the_jump_would_pull_the_schedule_to_zero(monkeypatch):
 
     fair = run(n_chains=20)
     monkeypatch.setattr(
-        rounds, "sighted_barrier", lambda schedule, rejection, *_: communication_barrier(schedule, rejection)
+        rounds, "placement_barrier", lambda schedule, rejection, *_: communication_barrier(schedule, rejection)
     )
     crowded = run(n_chains=20)
     assert crowded.schedule[5] < 0.01 * fair.schedule[5]

@@ -28,9 +28,9 @@ def exact(counts, rate=1 / 15, beta=1.0):
         shapes.append([beta * before.sum() + 1, beta * after.sum() + 1])
         rates.append([beta * len(before) + rate, beta * len(after) + rate])
     shapes, rates = np.array(shapes), np.array(rates)
-    logs = (np.log(rate) + gammaln(shapes) - shapes * np.log(rates)).sum(axis=1)
-    logs -= np.log(n) + beta * gammaln(counts + 1.0).sum()
-    return logsumexp(logs), np.exp(logs - logsumexp(logs)), shapes, rates
+    log_densities = (np.log(rate) + gammaln(shapes) - shapes * np.log(rates)).sum(axis=1)
+    log_densities -= np.log(n) + beta * gammaln(counts + 1.0).sum()
+    return logsumexp(log_densities), np.exp(log_densities - logsumexp(log_densities)), shapes, rates
 
 
 def means(counts):

@@ -58,13 +58,13 @@ def plain_log_likelihood(state, reads, gc, chromosomes, densities=emission):
     for place, name in enumerate(dict.fromkeys(chromosomes.tolist())):
         m, own = int(state[7 + place]), np.flatnonzero(chromosomes == name)
         with np.errstate(divide="ignore"):
-            logs = np.log(reads[own])
+            log_densities = np.log(reads[own])
         g = [math.log(value) if value > 0 else math.nan for value in gc[own]]
         weight = 0.0
         for path in itertools.product(range(m), repeat=len(own)):
             term = 1 / m
             for k, x in enumerate(path):
-                term *= densities(x, logs[k], g[k], f, lambda x: sd + slope * x)
+                term *= densities(x, log_densities[k], g[k], f, lambda x: sd + slope * x)
                 if k > 0:
                     term *= transition(path[k - 1], x, m, rate)
             weight += term
@@ -114,16 +114,16 @@ def matrix_log_likelihood(x, data, c, m):
     """Forward recursion by whole matrices and logarithms, for chromosomes too long for an enumeration."""
     begin, end = data["starts"][c], data["starts"][c + 1]
     moves = np.full((m, m), 1 / m - math.exp(-x[0]) / m) + math.exp(-x[0]) * np.eye(m)
-    logs, weights = 0.0, np.full(m, 1 / m)
+    log_densities, weights = 0.0, np.full(m, 1 / m)
     for k in range(begin, end):
         weights = weights @ np.linalg.matrix_power(moves, int(data["steps"][k]))
         mean = x[1] + x[2] * data["g"][k] + x[3] * data["half_square"][k]
         states = np.arange(1, m)
         densities = stats.norm.pdf(data["log_reads"][k], mean + np.log(states), x[4] + x[5] * states)
         weights = weights * np.append(0.1, densities)
-        logs += math.log(weights.sum())
+        log_densities += math.log(weights.sum())
         weights /= weights.sum()
-    return logs
+    return log_densities
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 8, 19, 20])
@@ -270,8 +270,8 @@ def test_what_are_no_bins_is_refused(given):
 def by_importance(target, beta, n, rng):
     """Draw from the annealed law: half a million draws of the reference, chosen by their likelihoods."""
     draws = draws_of(target, seed=int(rng.integers(1 << 30)))(500_000)
-    logs = logs_of(target, draws)[:, 1]
-    weights = np.exp(beta * (logs - logs.max()))
+    log_densities = logs_of(target, draws)[:, 1]
+    weights = np.exp(beta * (log_densities - log_densities.max()))
     assert weights.sum() ** 2 / (weights**2).sum() > 20 * n, "too few of the draws count"
     return draws[rng.choice(len(draws), size=n, replace=False, p=weights / weights.sum())]
 
@@ -286,8 +286,8 @@ def p_of_exploration(beta, kernels_beta, move=None, places=()):
     """Compare states after ten scans, or ten moves of some places, with others; smallest p of nine, times nine."""
     target, states, others = from_the_law(beta)
     bound = target.explorer.bind(target) if move is None else sterna.Move(move).bind(target, np.array(places))
-    after, logs, _ = apply_bound(target, bound, states, kernels_beta)
-    assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
+    after, log_densities, _ = apply_bound(target, bound, states, kernels_beta)
+    assert np.allclose(log_densities[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
     moved = (after != states).mean(axis=0) > 0.3
     assert moved.sum() >= (9 if move is None else 2)
     return 9 * min(stats.ks_2samp(after[:, k], others[:, k], method="asymp").pvalue for k in range(9))
@@ -326,10 +326,10 @@ def test_joint_moves_with_one_deviation():
     target = small(single_deviation=True)
     states = draws_of(target)(50)
     bound = sterna.Move(copy_number_moves.scale_deviations).bind(target, np.arange(5))
-    after, logs, _ = apply_bound(target, bound, states, 0.3, times=1)
+    after, log_densities, _ = apply_bound(target, bound, states, 0.3, times=1)
     assert (after[:, 4] != states[:, 4]).mean() > 0.9
     assert np.array_equal(np.delete(after, 4, axis=1), np.delete(states, 4, axis=1))
-    assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
+    assert np.allclose(log_densities[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
 
 
 def test_numbers_of_states_keep_their_ranks():
@@ -350,9 +350,12 @@ def test_numbers_of_states_keep_their_ranks():
 def test_runs_find_the_evidence():
     """Within 4 standard errors of both: of the run, and of the mean over two million draws of the reference."""
     target = small()
-    logs = np.concatenate([logs_of(target, draws_of(target, seed=k)(500_000))[:, 1] for k in range(4)])
-    weights = np.exp(logs - logs.max())
-    exact, error = math.log(weights.mean()) + logs.max(), weights.std() / weights.mean() / math.sqrt(len(logs))
+    log_densities = np.concatenate([logs_of(target, draws_of(target, seed=k)(500_000))[:, 1] for k in range(4)])
+    weights = np.exp(log_densities - log_densities.max())
+    exact, error = (
+        math.log(weights.mean()) + log_densities.max(),
+        weights.std() / weights.mean() / math.sqrt(len(log_densities)),
+    )
     estimate = sterna.sample(target, n_chains=6, n_rounds=12, n_copies=1, progress=False).log_evidence
     assert math.hypot(estimate.error, error) < 0.1
     assert abs(estimate.value - exact) < 4 * math.hypot(estimate.error, error)

@@ -42,13 +42,13 @@ def exact(incidents, temperatures, n=500):
     cell = (2.6 / (n - 1)) * (30 / (n - 1))
     intercept = centre - 68 * slope
     signed = np.where(incidents == 1, 1.0, -1.0)
-    logs = prior(intercept, slope) + np.log(cell)
+    log_densities = prior(intercept, slope) + np.log(cell)
     for sign, temperature in zip(signed, temperatures, strict=True):
-        logs = logs + log_expit(sign * (intercept + slope * temperature))
-    edge = np.concatenate([logs[0], logs[-1], logs[:, 0], logs[:, -1]])
-    assert edge.max() < logs.max() - 20
-    evidence = logsumexp(logs)
-    weight = np.exp(logs - evidence)
+        log_densities = log_densities + log_expit(sign * (intercept + slope * temperature))
+    edge = np.concatenate([log_densities[0], log_densities[-1], log_densities[:, 0], log_densities[:, -1]])
+    assert edge.max() < log_densities.max() - 20
+    evidence = logsumexp(log_densities)
+    weight = np.exp(log_densities - evidence)
     return evidence, np.sum(weight * intercept), np.sum(weight * slope)
 
 

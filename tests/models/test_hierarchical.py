@@ -148,18 +148,18 @@ class Collapsed:
         self.m, self.s = 1 / (1 + np.exp(-t))[:, None], np.exp(u)[None, :]
         m_other = 1 / (1 + np.exp(t))[:, None]
         a, b = self.m * self.s, m_other * self.s
-        logs = np.log(self.m) + np.log(m_other) + np.log(0.1) - 0.1 * self.s + np.log(self.s)
+        log_densities = np.log(self.m) + np.log(m_other) + np.log(0.1) - 0.1 * self.s + np.log(self.s)
         # types of equal numbers have equal factors
         kinds, counts = np.unique(np.stack([launches, failures]), axis=1, return_counts=True)
         for n, f, count in zip(*kinds, counts, strict=True):
-            logs = logs + count * (betaln(a + beta * f, b + beta * (n - f)) - betaln(a, b))
-        self.logs = logs + math.log((t[1] - t[0]) * (u[1] - u[0]))
-        self.law = np.exp(self.logs - logsumexp(self.logs))
+            log_densities = log_densities + count * (betaln(a + beta * f, b + beta * (n - f)) - betaln(a, b))
+        self.log_densities = log_densities + math.log((t[1] - t[0]) * (u[1] - u[0]))
+        self.law = np.exp(self.log_densities - logsumexp(self.log_densities))
 
     @property
     def log_evidence(self):
         choices = gammaln(self.launches + 1) - gammaln(self.failures + 1) - gammaln(self.launches - self.failures + 1)
-        return float(logsumexp(self.logs) + choices.sum())
+        return float(logsumexp(self.log_densities) + choices.sum())
 
     def mean(self, values):
         return float((self.law * values).sum())
@@ -181,8 +181,8 @@ def p_of_exploration(beta, target, explorer):
     """Compare states after ten scans from exact draws with other exact draws, by coordinate; smallest p times six."""
     exact = Collapsed(LAUNCHES, FAILURES, beta)
     states, others = (exact.draw(10_000, np.random.default_rng(seed)) for seed in (1, 2))
-    after, logs, _ = apply_bound(target, explorer.bind(target), states, beta)
-    assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
+    after, log_densities, _ = apply_bound(target, explorer.bind(target), states, beta)
+    assert np.allclose(log_densities[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
     assert ((after != states).mean(axis=0) > 0.5).all()
     return 6 * min(stats.ks_2samp(after[:, k], others[:, k]).pvalue for k in range(6))
 

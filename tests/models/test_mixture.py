@@ -132,9 +132,9 @@ class Enumerated:
         integral = {s: logsumexp(f) for s, f in self.integrands.items()}
         second = self.subsets.sum(axis=1)
         weights = betaln(len(y) - second + 1, second + 1)
-        self.logs = weights + [integral[tuple(s)] + integral[tuple(1 - s)] for s in self.subsets]
-        self.log_evidence = float(logsumexp(self.logs))
-        self.law = np.exp(self.logs - self.log_evidence)
+        self.log_densities = weights + [integral[tuple(s)] + integral[tuple(1 - s)] for s in self.subsets]
+        self.log_evidence = float(logsumexp(self.log_densities))
+        self.law = np.exp(self.log_densities - self.log_evidence)
 
     def _moments(self, own, sigma):
         """Precision and mean of a component's mean, given its deviation."""
@@ -143,9 +143,9 @@ class Enumerated:
 
     def _integrand(self, own):
         precision, mean = self._moments(own, self.sigma)
-        logs = -0.5 * self.beta * len(own) * np.log(2 * np.pi * self.sigma**2)
-        logs += -0.5 * np.log(precision * 1e4) + 0.5 * precision * mean**2 - 0.5 * 150**2 * 1e-4
-        return logs - 0.5 * self.beta * (own**2).sum() / self.sigma**2 - math.log(len(self.sigma))
+        log_densities = -0.5 * self.beta * len(own) * np.log(2 * np.pi * self.sigma**2)
+        log_densities += -0.5 * np.log(precision * 1e4) + 0.5 * precision * mean**2 - 0.5 * 150**2 * 1e-4
+        return log_densities - 0.5 * self.beta * (own**2).sum() / self.sigma**2 - math.log(len(self.sigma))
 
     def draw(self, n, rng):
         chosen = self.subsets[rng.choice(len(self.law), size=n, p=self.law)]
@@ -157,8 +157,8 @@ class Enumerated:
             rows = np.flatnonzero((chosen == subset).all(axis=1))
             for k in (0, 1):
                 members = tuple(subset if k == 1 else 1 - subset)
-                logs = self.integrands[members]
-                sigma = rng.choice(self.sigma, size=len(rows), p=np.exp(logs - logsumexp(logs)))
+                log_densities = self.integrands[members]
+                sigma = rng.choice(self.sigma, size=len(rows), p=np.exp(log_densities - logsumexp(log_densities)))
                 sigma = sigma + (rng.random(len(rows)) - 0.5) * (self.sigma[1] - self.sigma[0])
                 precision, mean = self._moments(self.y[np.array(members) == 1], sigma)
                 states[rows, 1 + k] = mean + rng.standard_normal(len(rows)) / np.sqrt(precision)
@@ -170,8 +170,8 @@ def p_of_exploration(beta, target):
     """Compare states after ten scans from exact draws with exact answers; smallest p of six, times six."""
     exact = Enumerated(SEEN, beta)
     states, others = (exact.draw(20_000, np.random.default_rng(seed)) for seed in (1, 2))
-    after, logs, _ = apply_bound(target, target.explorer.bind(target), states, beta)
-    assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-8, atol=1e-8)
+    after, log_densities, _ = apply_bound(target, target.explorer.bind(target), states, beta)
+    assert np.allclose(log_densities[:, :2], logs_of(target, after)[:, :2], rtol=1e-8, atol=1e-8)
     found = [stats.ks_2samp(after[:, k], others[:, k]).pvalue for k in range(5)]
     return 6 * min(*found, chi_square(after[:, 5:] @ [8, 4, 2, 1], exact.law))
 
@@ -199,7 +199,9 @@ def test_runs_find_evidence_and_shares():
         check_mean((z[:, i] == z[:, j]).astype(float), together)
     check_mean(result.posterior["w"].values[..., 0].ravel(), 0.5)
     # planted fault: indicators of equal probability, whatever the weights
-    wrong = logsumexp(exact.logs - betaln(*(np.sum(exact.subsets == k, axis=1) + 1 for k in (0, 1))) - 6 * math.log(2))
+    wrong = logsumexp(
+        exact.log_densities - betaln(*(np.sum(exact.subsets == k, axis=1) + 1 for k in (0, 1))) - 6 * math.log(2)
+    )
     assert abs(result.log_evidence.value - wrong) > 4 * result.log_evidence.error
 
 

@@ -22,9 +22,9 @@ def test_trajectories_in_place_have_the_same_bits(dim):
     bound = HMC(steps=4).bind(target)
     assert bound.kernel is not explore_plain
     states = np.random.default_rng(1).standard_normal((5, dim))
-    in_place, logs, sums = apply_bound(target, bound, states, 0.7)
+    in_place, log_densities, sums = apply_bound(target, bound, states, 0.7)
     called, other_logs, other_sums = apply_bound(target, bound, states, 0.7, kernel=explore_plain)
     assert np.array_equal(in_place, called)
-    assert np.array_equal(logs, other_logs)
+    assert np.array_equal(log_densities, other_logs)
     assert np.array_equal(sums, other_sums)
     assert not np.array_equal(in_place, states)

@@ -97,8 +97,8 @@ def deviation(name, beta, which, faults=()):
     cells, loci = seen.shape
     trees = list(all_trees(loci, cells))
     number = {tree: k for k, tree in enumerate(trees)}
-    logs = np.array([slow_log_likelihood(seen, *tree, FPR, FNR) for tree in trees])
-    law = np.exp(beta * logs - logsumexp(beta * logs))
+    log_densities = np.array([slow_log_likelihood(seen, *tree, FPR, FNR) for tree in trees])
+    law = np.exp(beta * log_densities - logsumexp(beta * log_densities))
     forks = Forks()
     names = {"uniform": lambda stream: Symbol(forks), "draw_node": forked_draw(forks)}
     source = load("models/regraft.py", faults, **names)
@@ -187,18 +187,16 @@ def test_energies_are_those_of_the_states(beta, shares):
     """To the last bit, as both follow from counts."""
     target = larger()
     explorer = replace(target.explorer, regrafts=shares[0], moves=shares[1])
-    after, logs, _ = apply_bound(target, explorer.bind(target), draws_of(target)(10), beta, times=5)
-    assert np.array_equal(logs[:, :2], logs_of(target, after)[:, :2])
-    assert np.isfinite(logs[:, :2]).all()
+    after, log_densities, _ = apply_bound(target, explorer.bind(target), draws_of(target)(10), beta, times=5)
+    assert np.array_equal(log_densities[:, :2], logs_of(target, after)[:, :2])
+    assert np.isfinite(log_densities[:, :2]).all()
 
 
 def test_planted_fault_changes_energies():
-    kernel = load(
-        "models/regraft.py", [("fpr, fnr)\n\n\ndef pack", "fpr, 0.5)\n\n\ndef pack")], compiled=True
-    ).explore
+    kernel = load("models/regraft.py", [("fpr, fnr)\n\n\ndef pack", "fpr, 0.5)\n\n\ndef pack")], compiled=True).explore
     target = larger()
-    after, logs, _ = apply_bound(target, target.explorer.bind(target), draws_of(target)(5), 0.3, kernel=kernel)
-    assert (logs[:, 1] != logs_of(target, after)[:, 1]).all()
+    after, log_densities, _ = apply_bound(target, target.explorer.bind(target), draws_of(target)(5), 0.3, kernel=kernel)
+    assert (log_densities[:, 1] != logs_of(target, after)[:, 1]).all()
 
 
 def test_observations_have_the_likelihood_of_the_tree():

@@ -73,8 +73,10 @@ def test_tiny_lengths_lose_no_digits():
     assert seen == pytest.approx(exact, rel=1e-12)
     # eight taxa at t = 1e-120 need at least two changes, and all vectors must be enlarged
     many = sterna.models.phylo_species(dict(zip("abcdefgh", ["A", "C", "G", "T"] * 2, strict=True)))
-    logs = logs_of(many, [np.concatenate([state[:13], np.full(13, t), [1, 1]]) for state in draws_of(many)(50)])
-    changes = -logs[:, 1] / -math.log(t)
+    log_densities = logs_of(
+        many, [np.concatenate([state[:13], np.full(13, t), [1, 1]]) for state in draws_of(many)(50)]
+    )
+    changes = -log_densities[:, 1] / -math.log(t)
     assert ((changes > 2.9) & (changes < 7.1)).all()
 
 
@@ -173,9 +175,9 @@ def test_runs_find_evidence_and_topologies():
     """
     target, n = model("short"), 400_000
     states = draws_of(target, seed=7)(n)
-    logs = logs_of(target, states)[:, 1]
-    weights = np.exp(logs - logs.max())
-    exact, error = math.log(weights.mean()) + logs.max(), weights.std() / weights.mean() / math.sqrt(n)
+    log_densities = logs_of(target, states)[:, 1]
+    weights = np.exp(log_densities - log_densities.max())
+    exact, error = math.log(weights.mean()) + log_densities.max(), weights.std() / weights.mean() / math.sqrt(n)
     result = sterna.sample(target, n_rounds=11, progress=False)
     assert abs(result.log_evidence.value - exact) < 5 * math.hypot(result.log_evidence.error, error)
     drawn = result.posterior["parent"].values

@@ -106,10 +106,10 @@ def exact(factor=1.0):
     sign = np.where(labels == 1, 1.0, -1.0)
     nodes, weights = np.polynomial.legendre.leggauss(60)
     low, high = np.log(1e-4), np.log(40.0)
-    logs = (high + low) / 2 + (high - low) / 2 * nodes
+    log_densities = (high + low) / 2 + (high - low) / 2 * nodes
     step = 0.08
     sums = np.zeros((3, 3))
-    for v, weight in zip(logs, weights * (high - low) / 2, strict=True):
+    for v, weight in zip(log_densities, weights * (high - low) / 2, strict=True):
         s = np.exp(v)
         half = np.arcsinh(60.0 / s)
         t = np.arange(-half, half, step)

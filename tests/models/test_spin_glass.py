@@ -47,9 +47,9 @@ def test_log_likelihood_and_local_change_are_those_of_the_plain_sum(lattice, cou
     # `Slice` and `Gibbs` follow the local change, the heat bath its own sums
     states = rng.choice([-1.0, 1.0], size=(20, size**dim))
     for explorer in (target.explorer, Gibbs(), sterna.Slice()):
-        after, logs, _ = apply_bound(target, explorer.bind(target), states, 0.5, times=3)
+        after, log_densities, _ = apply_bound(target, explorer.bind(target), states, 0.5, times=3)
         assert not np.array_equal(after, states)
-        for x, row in zip(after, logs, strict=True):
+        for x, row in zip(after, log_densities, strict=True):
             assert row[:2] == pytest.approx(target.log_densities(x), abs=1e-9)
 
 
@@ -58,13 +58,15 @@ def all_states(target):
     return states, np.array([target.log_densities(x) for x in states])
 
 
-def law_of(logs, beta):
-    return np.exp(logs[:, 0] + beta * logs[:, 1] - logsumexp(logs[:, 0] + beta * logs[:, 1]))
+def law_of(log_densities, beta):
+    return np.exp(
+        log_densities[:, 0] + beta * log_densities[:, 1] - logsumexp(log_densities[:, 0] + beta * log_densities[:, 1])
+    )
 
 
 def deviation(target, beta, faults=()):
     """Return how far the exact transition matrix of the kernel, as its source stands, moves the law."""
-    states, logs = all_states(target)
+    states, log_densities = all_states(target)
     forks = Forks()
     names = {
         "uniform": lambda stream: Symbol(forks),
@@ -76,11 +78,11 @@ def deviation(target, beta, faults=()):
     parameters = [n, bath.coupling, bath.field, bath.adjacent.shape[1]]
     data = [bath.adjacent.ravel().tolist(), bath.weights.ravel().tolist()]
     number = {tuple(x): k for k, x in enumerate(states)}
-    law, after = law_of(logs, beta), np.zeros(len(states))
+    law, after = law_of(log_densities, beta), np.zeros(len(states))
     for k, state in enumerate(states):
 
         def run(k=k, state=state):
-            x, own = list(state), list(logs[k])
+            x, own = list(state), list(log_densities[k])
             sweep(SimpleNamespace(dimension=n), x, own, beta, parameters, None, data, None)
             return number[tuple(x)]
 
@@ -119,8 +121,8 @@ def test_planted_faults_change_the_transition_matrix(fault):
 def test_compiled_draws(beta, passes):
     """Chi-square over all 512 states of a 3 x 3 lattice at 1e-6, rare ones together."""
     target, n_draws = sterna.models.spin_glass(3, 2, inverse_temperature=0.4), 60_000
-    states, logs = all_states(target)
-    law = law_of(logs, beta)
+    states, log_densities = all_states(target)
+    law = law_of(log_densities, beta)
     chosen = np.random.default_rng(2).choice(len(states), size=n_draws, p=law)
     after, _, _ = apply_bound(target, replace(target.explorer, passes=passes).bind(target), states[chosen], beta)
     number = ((after > 0) @ (2 ** np.arange(8, -1, -1))).astype(int)

@@ -388,9 +388,9 @@ def test_local_change_gives_the_same_bits_as_the_whole_density(way, explorer):
     local, whole = three_integers(way), three_integers(way, None)
     assert local.compiled == (way is compiled)
     assert (local.program.reference_change != 0, whole.program.reference_change) == (True, 0)
-    (after, logs), (other, other_logs) = explored(local, explorer), explored(whole, explorer)
+    (after, log_densities), (other, other_logs) = explored(local, explorer), explored(whole, explorer)
     assert np.array_equal(after, other)
-    assert np.array_equal(logs, other_logs)
+    assert np.array_equal(log_densities, other_logs)
 
 
 @pytest.mark.parametrize("explorer", EXPLORERS.values(), ids=EXPLORERS)
@@ -398,8 +398,8 @@ def test_comparison_catches_a_local_change_of_half_the_size(explorer):
     def half(x, i, new, couplings):
         return 0.5 * change_of_pairs(x, i, new, couplings)
 
-    logs, right = (explored(three_integers(change=change), explorer)[1] for change in (half, None))
-    assert not np.array_equal(logs, right)
+    log_densities, right = (explored(three_integers(change=change), explorer)[1] for change in (half, None))
+    assert not np.array_equal(log_densities, right)
 
 
 def change_of_funnel(x, i, new):
@@ -416,9 +416,9 @@ def p_of_funnel(change, beta):
     reference = Reference(funnel_draw, funnel_density, EFFECT, local_change=change)
     target, exact = sterna.Target(funnel_terms, reference), law("funnel")
     states = exact.draw(beta, DRAWS, np.random.default_rng(1))
-    after, logs, _ = apply_bound(target, sterna.Slice().bind(target), states, beta)
+    after, log_densities, _ = apply_bound(target, sterna.Slice().bind(target), states, beta)
     found = [stats.kstest(column, "uniform").pvalue for column in exact.uniforms(beta, after)]
-    return 2 * min(found), np.abs(logs[:, :2] - logs_of(target, after)[:, :2]).max()
+    return 2 * min(found), np.abs(log_densities[:, :2] - logs_of(target, after)[:, :2]).max()
 
 
 @pytest.mark.parametrize("beta", [0.1, 1.0])

@@ -26,7 +26,7 @@ def test_variables_follow_each_other_in_the_order_given():
     space = mixed_space()
     assert space.names == ["mu", "count", "share", "flag"]
     assert [(v.start, v.stop) for v in space.variables] == [(0, 1), (1, 3), (3, 5), (5, 9)]
-    assert [v.sort for v in space.variables] == [REAL, INTEGER, REAL, BINARY]
+    assert [v.value_type for v in space.variables] == [REAL, INTEGER, REAL, BINARY]
     assert [v.shape for v in space.variables] == [(), (2,), (3,), (2, 2)]
     assert space.dimension == 9
 
@@ -73,7 +73,7 @@ def test_flat_vector_of_plain_variables_is_the_state_itself():
 def test_distributions_lay_out_like_kinds():
     space = space_of({"a": sterna.Dirichlet([1, 2, 3]), "b": sterna.Poisson(3.0, shape=2), "c": sterna.Spin()})
     assert [(v.start, v.stop, v.shape) for v in space.variables] == [(0, 2, (3,)), (2, 4, (2,)), (4, 5, ())]
-    assert [v.sort for v in space.variables] == [REAL, INTEGER, BINARY]
+    assert [v.value_type for v in space.variables] == [REAL, INTEGER, BINARY]
 
 
 def test_normal_vector_is_offset_plus_factor_times_coordinates():

@@ -439,7 +439,7 @@ class Table:
 
     values: list[Any]
     states: Any
-    logs: Any
+    log_densities: Any
 
     @classmethod
     def of(cls, target, fixed=()):
@@ -448,13 +448,13 @@ class Table:
         values = [np.array([value]) for value in fixed]
         for i in range(len(fixed), target.dimension):
             both = np.array([p.lower[i], p.upper[i]])
-            values.append(both if p.sort[i] == BINARY else np.arange(p.lower[i], p.upper[i] + 1))
+            values.append(both if p.value_type[i] == BINARY else np.arange(p.lower[i], p.upper[i] + 1))
         states = np.array(list(itertools.product(*values)))
         return cls(values, states, logs_of(target, states))
 
     def law(self, beta):
-        logs = self.logs[:, 0] + (beta * self.logs[:, 1] if beta > 0 else 0.0)
-        return np.exp(logs - logsumexp(logs))
+        log_densities = self.log_densities[:, 0] + (beta * self.log_densities[:, 1] if beta > 0 else 0.0)
+        return np.exp(log_densities - logsumexp(log_densities))
 
     def numbers(self, states):
         """Return the numbers of states in the list."""

@@ -65,10 +65,10 @@ def exact_law(name, beta):
     x = np.array([genotypes(*tree) for tree in trees])
     counts = [(part & (seen == y)).sum(axis=(1, 2)) for part, y in ((~x, 1), (~x, 0), (x, 0), (x, 1))]
     scaled = [beta * part for part in counts]
-    logs = log_integral(*scaled[:2], BOUNDS["fpr_bound"]) + log_integral(*scaled[2:], BOUNDS["fnr_bound"])
+    log_densities = log_integral(*scaled[:2], BOUNDS["fpr_bound"]) + log_integral(*scaled[2:], BOUNDS["fnr_bound"])
     states = np.array([[*parent, *place] for parent, place in trees])
-    log_ratio = logsumexp(logs) - math.log(len(trees) * 0.3 * 0.6)
-    return states, np.exp(logs - logsumexp(logs)), scaled, log_ratio
+    log_ratio = logsumexp(log_densities) - math.log(len(trees) * 0.3 * 0.6)
+    return states, np.exp(log_densities - logsumexp(log_densities)), scaled, log_ratio
 
 
 def rate_uniforms(rates, counts, numbers, bound):

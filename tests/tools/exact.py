@@ -30,8 +30,8 @@ def level_rejections(schedule, energies, log_weights):
     """Exact rejections where log_likelihood takes the values `energies`, of reference weights exp(log_weights)."""
     laws = []
     for beta in schedule:
-        logs = log_weights + beta * energies
-        laws.append(np.exp(logs - logsumexp(logs)))
+        log_densities = log_weights + beta * energies
+        laws.append(np.exp(log_densities - logsumexp(log_densities)))
     rejections = []
     for k in range(len(schedule) - 1):
         exponent = (schedule[k + 1] - schedule[k]) * (energies[:, None] - energies[None, :])
@@ -46,8 +46,8 @@ def level_barrier(betas, energies, log_weights):
     distance = np.abs(energies[:, None] - energies[None, :])
     local = []
     for beta in grid:
-        logs = log_weights + beta * energies
-        law = np.exp(logs - logsumexp(logs))
+        log_densities = log_weights + beta * energies
+        law = np.exp(log_densities - logsumexp(log_densities))
         local.append(0.5 * law @ distance @ law)
     local = np.array(local)
     cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (local[1:] + local[:-1]) * np.diff(grid))])
@@ -110,8 +110,8 @@ def ising_log_evidence(size, coupling=1.0):
         (log_product(2 * np.cosh(even)), 1.0),
         (log_product(2 * np.abs(np.sinh(even))), float(np.sign(even[0]))),
     ]
-    logs, signs = zip(*terms, strict=True)
-    total = logsumexp(logs, b=signs) + math.log(0.5) + 0.5 * size**2 * math.log(2 * math.sinh(2 * k))
+    log_densities, signs = zip(*terms, strict=True)
+    total = logsumexp(log_densities, b=signs) + math.log(0.5) + 0.5 * size**2 * math.log(2 * math.sinh(2 * k))
     return float(total - size**2 * math.log(2))
 
 

@@ -142,9 +142,9 @@ def exact_energies(name, beta, draws):
     return comparable(logs_of(chosen.target, states)[:, 1])
 
 
-def comparable(logs):
+def comparable(log_densities):
     """Energies that differ by rounding alone are equal, and zero likelihood has one too."""
-    return np.round(np.maximum(logs, -1e200), 9)
+    return np.round(np.maximum(log_densities, -1e200), 9)
 
 
 def chi_square(places, probabilities):
@@ -163,13 +163,13 @@ def chi_square(places, probabilities):
     return stats.chisquare(counts[expected > 0], expected[expected > 0]).pvalue
 
 
-def compare(name, beta, states, logs):
+def compare(name, beta, states, log_densities):
     """Return the p-values of all that is known of a law: by Kolmogorov and Smirnov, or by chi-square."""
     chosen = law(name)
     found = [stats.kstest(column, "uniform", method="asymp").pvalue for column in chosen.uniforms(beta, states)]
     found += [chi_square(*cells) for cells in chosen.cells(beta, states)]
     exact = exact_energies(name, beta, len(states))
-    found.append(stats.ks_2samp(comparable(logs[:, 1]), exact, method="asymp").pvalue)
+    found.append(stats.ks_2samp(comparable(log_densities[:, 1]), exact, method="asymp").pvalue)
     assert len(found) == COMPARISONS[MAKERS[name]]
     return found
 
@@ -196,12 +196,12 @@ def p_values(explorer, name, beta, draws, kernel=None, parameters=None, change=N
     target, bound = chosen.target, explorer.bind(chosen.target, chosen.block)
     parameters = tuned(bound, name, beta) if parameters is None else parameters
     states = chosen.draw(beta, draws, np.random.default_rng(SEED))
-    after, logs, _ = apply_bound(
+    after, log_densities, _ = apply_bound(
         target, bound, states, beta, parameters=parameters, kernel=kernel, change=change, times=SCANS, seed=SEED
     )
     check_states(chosen, states, after)
-    assert np.allclose(logs[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
-    return compare(name, beta, after, logs)
+    assert np.allclose(log_densities[:, :2], logs_of(target, after)[:, :2], rtol=1e-9, atol=1e-9)
+    return compare(name, beta, after, log_densities)
 
 
 def check_states(chosen, before, after):

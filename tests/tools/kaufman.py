@@ -18,9 +18,9 @@ def log_partition(coupling, size):
     k = np.asarray(coupling, dtype=np.complex128)
     odd = [_product(k, size, range(1, 2 * size, 2), sign) for sign in (1, -1)]
     even = [_product(k, size, range(0, 2 * size, 2), sign) for sign in (1, -1)]
-    logs = np.stack([*odd, *even])
-    top = logs.real.max(axis=0)
-    return np.log(0.5 * np.exp(logs - top).sum(axis=0)) + top
+    log_densities = np.stack([*odd, *even])
+    top = log_densities.real.max(axis=0)
+    return np.log(0.5 * np.exp(log_densities - top).sum(axis=0)) + top
 
 
 def _product(k, size, numbers, sign):
@@ -60,8 +60,8 @@ def energy_law(beta, size):
     angles = 2 * np.pi * levels / count
     energies = 2.0 * size * size - 4.0 * levels
     # the sum over states of exp((beta + i angle / 4) energy), relative to that at beta
-    logs = log_partition(beta + 0.25j * angles, size) - log_partition(beta, size).real
-    turned = np.exp(logs - 0.5j * size * size * angles)
+    log_densities = log_partition(beta + 0.25j * angles, size) - log_partition(beta, size).real
+    turned = np.exp(log_densities - 0.5j * size * size * angles)
     return energies, np.maximum(np.fft.ifft(turned).real, 0.0)
 
 

@@ -5,28 +5,28 @@ import numpy as np
 from numba import types
 
 from sterna.engine.compilation import address_of, as_pointer, row
-from sterna.engine.program import EVALUATIONS, EXPLORE, N_LOGS, refresh, view
+from sterna.engine.program import EVALUATIONS, EXPLORE, N_LOG_DENSITIES, refresh, view
 from sterna.engine.round import call_explore, draw_states
 from sterna.engine.streams import new_generator, scan_key, start_stream
 
 
 @numba.njit
-def _evaluate(block, states, logs):
+def _evaluate(block, states, log_densities):
     program = view(block)
     for k in range(states.shape[0]):
-        refresh(program, row(states, k), row(logs, k))
-        row(logs, k)[EVALUATIONS] = 0.0
+        refresh(program, row(states, k), row(log_densities, k))
+        row(log_densities, k)[EVALUATIONS] = 0.0
 
 
 @numba.njit
-def _apply(block, address, states, logs, beta, parameters, statistics, data, times, seed, stream):
+def _apply(block, address, states, log_densities, beta, parameters, statistics, data, times, seed, stream):
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
     for time in range(times):
         key = scan_key(seed, 0, 0, time)
         for k in range(states.shape[0]):
             start_stream(words, key, k)
-            x, log_row = row(states, k), row(logs, k)
+            x, log_row = row(states, k), row(log_densities, k)
             sums = as_pointer(statistics.ctypes.data, types.float64)
             numbers = as_pointer(parameters.ctypes.data, types.float64)
             addresses = as_pointer(data.ctypes.data, types.int64)
@@ -36,18 +36,18 @@ def _apply(block, address, states, logs, beta, parameters, statistics, data, tim
 def logs_of(target, states):
     """Return what the log-densities of many states are, in the form in which kernels keep them."""
     states = np.ascontiguousarray(states, dtype=float)
-    logs = np.zeros((len(states), N_LOGS))
-    _evaluate(target.block, states, logs)
-    return logs
+    log_densities = np.zeros((len(states), N_LOG_DENSITIES))
+    _evaluate(target.block, states, log_densities)
+    return log_densities
 
 
 def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statistics=None, data=None, statistics=None):
-    """Return the states after `times` applications of the kernel, and their logs as it reports them.
+    """Return the states after `times` applications of the kernel, and their log_densities as it reports them.
 
     Without data of its own a kernel explores all coordinates. `statistics` receives the sums, if given.
     """
     states = np.ascontiguousarray(states, dtype=float).copy()
-    logs = logs_of(target, states)
+    log_densities = logs_of(target, states)
     if statistics is None:
         statistics = np.zeros(n_statistics or 2 * target.dimension + 9)
     arrays = (np.arange(target.dimension),) if data is None else data
@@ -55,8 +55,8 @@ def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statisti
     parameters = np.ascontiguousarray(parameters, dtype=float)
     stream, _generator = new_generator()
     address = address_of(kernel, EXPLORE)
-    _apply(target.block, address, states, logs, beta, parameters, statistics, addresses, times, seed, stream)
-    return states, logs
+    _apply(target.block, address, states, log_densities, beta, parameters, statistics, addresses, times, seed, stream)
+    return states, log_densities
 
 
 def draws_of(target, seed=1):
@@ -75,15 +75,18 @@ def apply_bound(
 ):
     """Apply a bound explorer, or another kernel in its place, by its first parameters or those given.
 
-    `change` may alter the parameters in place. Returns states, logs and the sums by which the explorer is tuned.
+    `change` may alter the parameters in place. Returns states, log-densities and the sums by which the explorer is
+    tuned.
     """
     parameters = bound.start(draws_of(target)) if parameters is None else parameters
     if change is not None:
         change(parameters)
     statistics = np.zeros(bound.n_row) if statistics is None else statistics
     chosen = bound.kernel if kernel is None else kernel
-    after, logs = apply(target, chosen, states, beta, parameters, times, seed, data=bound.data, statistics=statistics)
-    return after, logs, statistics[: bound.n_statistics]
+    after, log_densities = apply(
+        target, chosen, states, beta, parameters, times, seed, data=bound.data, statistics=statistics
+    )
+    return after, log_densities, statistics[: bound.n_statistics]
 
 
 def check_memory(target, bound, states, beta=0.3):

@@ -68,16 +68,16 @@ def mixture(y):
 
 
 def mixture_truth():
-    n, logs, means, ups = len(MIXTURE_DATA), [], [], []
+    n, log_densities, means, ups = len(MIXTURE_DATA), [], [], []
     for up in itertools.product((0, 1), repeat=n):
         up = np.array(up)
         seen = np.where(up == 1, MIXTURE_DATA, -MIXTURE_DATA)
         prior = np.sum(np.where(up == 1, math.log(0.6), math.log(0.4)))
-        logs.append(prior + multivariate_normal(np.zeros(n), np.eye(n) + 9.0).logpdf(seen))
+        log_densities.append(prior + multivariate_normal(np.zeros(n), np.eye(n) + 9.0).logpdf(seen))
         means.append(seen.sum() / (n + 1 / 9))
         ups.append(up)
-    weights = np.exp(np.array(logs) - logsumexp(logs))
-    return Truth(float(logsumexp(logs)), {"mu": weights @ np.array(means), "up": weights @ np.array(ups)})
+    weights = np.exp(np.array(log_densities) - logsumexp(log_densities))
+    return Truth(float(logsumexp(log_densities)), {"mu": weights @ np.array(means), "up": weights @ np.array(ups)})
 
 
 def eight_schools(effects, errors):
@@ -97,11 +97,11 @@ def eight_schools_truth():
     variance = SCHOOL_ERRORS[:, None] ** 2 + tau**2
     precision = (1 / variance).sum(axis=0) + 1 / 25.0
     mean = (SCHOOL_EFFECTS[:, None] / variance).sum(axis=0) / precision
-    logs = norm.logpdf(SCHOOL_EFFECTS[:, None], 0.0, np.sqrt(variance)).sum(axis=0)
-    logs += 0.5 * precision * mean**2 - 0.5 * np.log(25.0 * precision)
-    logs += math.log(2 / (5.0 * math.pi)) - np.log1p((tau / 5.0) ** 2) + t
-    evidence = float(logsumexp(logs) + math.log(t[1] - t[0]))
-    weights = np.exp(logs - logsumexp(logs))
+    log_densities = norm.logpdf(SCHOOL_EFFECTS[:, None], 0.0, np.sqrt(variance)).sum(axis=0)
+    log_densities += 0.5 * precision * mean**2 - 0.5 * np.log(25.0 * precision)
+    log_densities += math.log(2 / (5.0 * math.pi)) - np.log1p((tau / 5.0) ** 2) + t
+    evidence = float(logsumexp(log_densities) + math.log(t[1] - t[0]))
+    weights = np.exp(log_densities - logsumexp(log_densities))
     pull = tau**2 / variance
     theta = pull * SCHOOL_EFFECTS[:, None] + (1 - pull) * mean
     return Truth(evidence, {"mu": weights @ mean, "theta": theta @ weights, "tau": weights @ tau})
@@ -118,16 +118,18 @@ def change_point(counts):
 
 def change_point_truth():
     n = len(COUNTS)
-    logs, rates = [], []
+    log_densities, rates = [], []
     for switch in range(n + 1):
         parts = [COUNTS[:switch], COUNTS[switch:]]
         shapes = np.array([2.0 + part.sum() for part in parts])
         inverse_scales = np.array([1.0 + len(part) for part in parts])
-        logs.append(np.sum(gammaln(shapes) - shapes * np.log(inverse_scales)))
+        log_densities.append(np.sum(gammaln(shapes) - shapes * np.log(inverse_scales)))
         rates.append(shapes / inverse_scales)
-    logs = np.array(logs) - math.log(n + 1) - gammaln(COUNTS + 1).sum()
-    weights = np.exp(logs - logsumexp(logs))
-    return Truth(float(logsumexp(logs)), {"switch": weights @ np.arange(n + 1), "rate": weights @ np.array(rates)})
+    log_densities = np.array(log_densities) - math.log(n + 1) - gammaln(COUNTS + 1).sum()
+    weights = np.exp(log_densities - logsumexp(log_densities))
+    return Truth(
+        float(logsumexp(log_densities)), {"switch": weights @ np.arange(n + 1), "rate": weights @ np.array(rates)}
+    )
 
 
 def categories(counts):

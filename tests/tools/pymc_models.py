@@ -106,14 +106,14 @@ def change_point():
 
 
 def change_point_truth():
-    logs, early = [], []
+    log_densities, early = [], []
     for s in range(len(COUNTS)):
         total = -gammaln(COUNTS + 1).sum() - math.log(len(COUNTS))
         for part in (COUNTS[: s + 1], COUNTS[s + 1 :]):
             total += gammaln(part.sum() + 1) - (part.sum() + 1) * math.log(len(part) + 1)
-        logs.append(total)
+        log_densities.append(total)
         early.append((COUNTS[: s + 1].sum() + 1) / (s + 2))
-    return grid_truth(np.array(logs), {"switch": np.arange(len(COUNTS)), "early": np.array(early)})
+    return grid_truth(np.array(log_densities), {"switch": np.arange(len(COUNTS)), "early": np.array(early)})
 
 
 CHANGE_POINT_FUNCTIONS = {"switch": lambda p: p["switch"], "early": lambda p: p["early"]}
@@ -138,15 +138,15 @@ def eight_schools_truth():
     """Normal in all but tau, so that tau alone is left for a grid of its logarithm."""
     t, log_step = line(-16, 16, 6401)
     tau = np.exp(t)
-    logs, mean, first = [], [], []
+    log_densities, mean, first = [], [], []
     for one in tau:
         variance = ERRORS**2 + one**2
         covariance = np.diag(variance) + 25.0
         solved = np.linalg.solve(covariance, EFFECTS)
-        logs.append(-0.5 * EFFECTS @ solved - 0.5 * np.linalg.slogdet(2 * math.pi * covariance)[1])
+        log_densities.append(-0.5 * EFFECTS @ solved - 0.5 * np.linalg.slogdet(2 * math.pi * covariance)[1])
         mean.append(25.0 * solved.sum())
         first.append(25.0 * solved.sum() + one**2 * solved[0])
-    log_joint = np.array(logs) + stats.halfcauchy.logpdf(tau, scale=5) + t + log_step
+    log_joint = np.array(log_densities) + stats.halfcauchy.logpdf(tau, scale=5) + t + log_step
     functions = {"mu": np.array(mean), "log_tau": t, "theta0": np.array(first)}
     return grid_truth(log_joint, functions)
 
@@ -241,13 +241,13 @@ def gaussian_process_truth():
     t, log_step = line(-6, 3, 1801)
     length = np.exp(t)
     distance = PLACES[:, None] - PLACES[None, :]
-    logs, first = [], []
+    log_densities, first = [], []
     for one in length:
         covariance = np.exp(-0.5 * (distance / one) ** 2) + 1e-6 * np.eye(len(PLACES))
         noisy = covariance + 0.09 * np.eye(len(PLACES))
-        logs.append(stats.multivariate_normal(np.zeros(len(PLACES)), noisy).logpdf(HEIGHTS))
+        log_densities.append(stats.multivariate_normal(np.zeros(len(PLACES)), noisy).logpdf(HEIGHTS))
         first.append((covariance @ np.linalg.solve(noisy, HEIGHTS))[0])
-    log_joint = np.array(logs) + stats.gamma.logpdf(length, 4, scale=0.25) + t + log_step
+    log_joint = np.array(log_densities) + stats.gamma.logpdf(length, 4, scale=0.25) + t + log_step
     return grid_truth(log_joint, {"length": length, "f0": np.array(first)})
 
 

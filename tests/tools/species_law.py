@@ -39,9 +39,9 @@ def exact_draws(target, beta, count, seed):
     rng, found, tried = np.random.default_rng(seed), [], 0
     while tried < count:
         states = draws_of(target, seed=seed + 1000 * len(found))(100_000)
-        logs = logs_of(target, states)[:, 1]
-        assert logs.max() < BOUND
-        keep = np.log(rng.random(len(states))) < beta * np.maximum(logs - BOUND, -1e9)
+        log_densities = logs_of(target, states)[:, 1]
+        assert log_densities.max() < BOUND
+        keep = np.log(rng.random(len(states))) < beta * np.maximum(log_densities - BOUND, -1e9)
         found.append(states[keep])
         tried += keep.sum()
     return np.concatenate(found)[:count]
@@ -51,14 +51,14 @@ def comparisons(target, beta, kernel=None, draws=20_000, times=5):
     """Return p-values: of what the kernel made of exact draws, against other exact draws."""
     start = exact_draws(target, beta, draws, 1)
     taxa, branches = len(target.explorer.tips), 2 * len(target.explorer.tips) - 3
-    after, logs, _ = apply_bound(target, target.explorer.bind(target), start, beta, kernel=kernel, times=times)
+    after, log_densities, _ = apply_bound(target, target.explorer.bind(target), start, beta, kernel=kernel, times=times)
     assert (after[:, :branches] != start[:, :branches]).any(axis=1).mean() > 0.3
     exact = exact_draws(target, beta, draws, 2)
     both = np.concatenate([after, exact])
     numbers = topology_numbers(both, taxa)
     table = np.array([np.bincount(part, minlength=numbers.max() + 1) for part in np.split(numbers, 2)])
     found = [stats.chi2_contingency(table).pvalue]
-    found.append(stats.ks_2samp(logs[:, 1], logs_of(target, exact)[:, 1]).pvalue)
+    found.append(stats.ks_2samp(log_densities[:, 1], logs_of(target, exact)[:, 1]).pvalue)
     columns = [*range(branches, target.dimension)]
     found += [stats.ks_2samp(after[:, k], exact[:, k]).pvalue for k in columns]
     # how lengths, their law and the topology go together
@@ -71,6 +71,6 @@ def comparisons(target, beta, kernel=None, draws=20_000, times=5):
 def deviation(target, beta, kernel=None):
     """How far energies are from those of the states, after several sweeps in one call and several calls."""
     bound = replace(target.explorer, passes=2).bind(target)
-    after, logs, _ = apply_bound(target, bound, draws_of(target)(300), beta, times=5, kernel=kernel)
+    after, log_densities, _ = apply_bound(target, bound, draws_of(target)(300), beta, times=5, kernel=kernel)
     exact = logs_of(target, after)
-    return np.max(np.abs(logs - exact)[:, :2] / (1.0 + np.abs(exact[:, :2])))
+    return np.max(np.abs(log_densities - exact)[:, :2] / (1.0 + np.abs(exact[:, :2])))

@@ -7,7 +7,7 @@ from scipy.special import erf, erfinv
 
 from sterna.tuning.barrier import (
     communication_barrier,
-    sighted_barrier,
+    placement_barrier,
     without_saturation,
     without_zeros,
 )
@@ -244,7 +244,9 @@ def normal_deviation(schedule, dim, precision):
 def test_blind_intervals_of_the_normal_model_are_filled_exactly(precision, n_chains):
     """In many dimensions Lambda(beta) = sqrt(d / (2 pi)) log p(beta), whatever the schedule, with nothing swapped."""
     schedule, dim = np.linspace(0.0, 1.0, n_chains), 1000
-    barrier = sighted_barrier(schedule, np.ones(n_chains - 1), 0.0, np.abs(normal_deviation(schedule, dim, precision)))
+    barrier = placement_barrier(
+        schedule, np.ones(n_chains - 1), 0.0, np.abs(normal_deviation(schedule, dim, precision))
+    )
     knots = barrier.smooth.x
     exact = np.sqrt(dim / (2 * np.pi)) * np.abs(np.log1p(knots * (precision - 1)))
     assert np.allclose(barrier.smooth.y, exact, rtol=1e-9)
@@ -255,20 +257,20 @@ def test_blind_intervals_of_the_normal_model_are_filled_exactly(precision, n_cha
 
 def test_intervals_that_see_are_left_to_their_rejections():
     schedule, rejection = np.array([0.0, 0.2, 0.5, 1.0]), np.array([0.3, 0.5, 0.4])
-    found = sighted_barrier(schedule, rejection, 0.0, np.full(4, 1e3))
+    found = placement_barrier(schedule, rejection, 0.0, np.full(4, 1e3))
     assert np.allclose(found.smooth.y, communication_barrier(schedule, rejection).smooth.y, rtol=1e-15)
 
 
 @pytest.mark.parametrize("deviation", [0.0, np.nan, np.inf])
 def test_blind_intervals_without_a_deviation_keep_their_rejection(deviation):
     schedule = np.array([0.0, 0.5, 1.0])
-    found = sighted_barrier(schedule, np.ones(2), 0.0, np.array([deviation, 1.0, 1.0]))
+    found = placement_barrier(schedule, np.ones(2), 0.0, np.array([deviation, 1.0, 1.0]))
     assert found.smooth(0.5) == pytest.approx(1.0)
     assert found.total >= 2.0
 
 
 def test_blind_intervals_with_zeros_keep_the_jump():
     schedule = np.array([0.0, 0.5, 1.0])
-    found = sighted_barrier(schedule, np.array([1.0, 0.4]), 0.3, np.full(3, 20.0))
+    found = placement_barrier(schedule, np.array([1.0, 0.4]), 0.3, np.full(3, 20.0))
     assert found.jump == 0.3
     assert found.total == pytest.approx(0.3 + 20.0 / np.sqrt(np.pi) * 0.5 + 0.4, rel=1e-9)

@@ -12,7 +12,7 @@ from scipy import stats
 from targets import corner
 
 import sterna
-from sterna.engine.program import EVALUATIONS, N_LOGS
+from sterna.engine.program import EVALUATIONS, N_LOG_DENSITIES
 from sterna.engine.round import nearest_chains, new_copy, resized
 from sterna.theory.rates import optimal_n_chains
 from sterna.tuning.chains import MOST, explores_slowly, next_n_chains, saturated
@@ -135,7 +135,7 @@ def test_resized_copies_begin_at_the_states_of_the_chains_named():
     copy = new_copy(4, 3)
     rng = np.random.default_rng(6)
     copy.states[:] = rng.random((4, 3))
-    copy.logs[:] = rng.random((4, N_LOGS))
+    copy.log_densities[:] = rng.random((4, N_LOG_DENSITIES))
     copy.replica_of[:] = [2, 0, 3, 1]
     copy.chain_of[copy.replica_of] = np.arange(4)
     nearest = np.array([0, 1, 1, 3, 3, 3, 2])
@@ -143,8 +143,8 @@ def test_resized_copies_begin_at_the_states_of_the_chains_named():
     for chain, old_chain in enumerate(nearest):
         replica, old_replica = new.replica_of[chain], copy.replica_of[old_chain]
         assert np.array_equal(new.states[replica], copy.states[old_replica])
-        assert np.array_equal(new.logs[replica, :2], copy.logs[old_replica, :2])
-    assert (new.logs[:, EVALUATIONS] == 0).all()
+        assert np.array_equal(new.log_densities[replica, :2], copy.log_densities[old_replica, :2])
+    assert (new.log_densities[:, EVALUATIONS] == 0).all()
     assert np.array_equal(new.chain_of, np.arange(7))
     assert new.before.shape == (7,)
     assert new.accepted.shape == (6,)

@@ -39,15 +39,15 @@ def round_of(found):
     schedule = geometric(n_chains)
     pivot, centre = np.diff(-0.5 * DIMENSION * np.log1p(schedule * EXCESS)), np.full(n_chains, -1.0)
     records, order = [], np.arange(n_chains)
-    accepted, logs = np.zeros(n_chains - 1), np.zeros((n_chains, 3))
+    accepted, log_densities = np.zeros(n_chains - 1), np.zeros((n_chains, 3))
     for copy in range(copies):
         record = new_record(scans, n_chains, 1, 0, 1)
         for scan in range(1, scans + 1):
-            logs[:, 1] = found[copy, scan - 1]
+            log_densities[:, 1] = found[copy, scan - 1]
             batch = batch_of(scan, scans, len(record.scans))
-            measure(schedule, logs, order, accepted)
-            add_pairs(record, batch, schedule, pivot, logs, order, accepted)
-            add_chains(record, scan, batch, centre, logs[:, 1].copy(), logs, order)
+            measure(schedule, log_densities, order, accepted)
+            add_pairs(record, batch, schedule, pivot, log_densities, order, accepted)
+            add_chains(record, scan, batch, centre, log_densities[:, 1].copy(), log_densities, order)
         records.append(record)
     return summarise_round(1, schedule, pivot, centre, records, "deo", 1)
 

@@ -19,7 +19,7 @@ def gradient_alone(a, w, slope):
     return -(abs(a) - 3.0) * np.sign(a), slope
 
 
-class Together:
+class BatchFunction:
     """The same for many points at once, counting points."""
 
     def __init__(self):
@@ -53,7 +53,7 @@ def run(function, gradient=None, vectorized=False, **options):
 def test_batches_give_the_bits_of_single_calls(explorer, vectorized):
     """The function rounds alike for one point and for many, so that every draw must be the same."""
     options = {"explorer": EXPLORERS[explorer], "n_copies": 2}
-    together = Together()
+    together = BatchFunction()
     single, first = run(alone, gradient_alone, **options)
     batch, bits = run(together, gradient_together, vectorized, **options)
     assert bits == first
@@ -64,7 +64,7 @@ def test_batches_give_the_bits_of_single_calls(explorer, vectorized):
         assert set(together.sizes) == {6}
     else:
         assert max(together.sizes) == 6
-    again = Together()
+    again = BatchFunction()
     assert run(again, gradient_together, vectorized, workers=1, **options)[1] == first
     if vectorized is True:
         assert sorted(again.sizes) == sorted(together.sizes)
@@ -85,14 +85,14 @@ def test_other_rows_would_be_seen(monkeypatch):
     options = {"explorer": {("a", "w"): sterna.Metropolis(), "k": sterna.Metropolis()}}
     _, first = run(alone, **options)
 
-    in_order = gathering.evaluate_together
+    in_order = gathering.evaluate_batch
 
     def shuffled(batch, asking, size):
         answers = [part[::-1] for part in batch.evaluate(np.array([one.state for one in asking]), size)]
         in_order(batch._replace(evaluate=lambda points, size: answers), asking, size)
 
-    monkeypatch.setattr(gathering, "evaluate_together", shuffled)
-    assert run(Together(), vectorized=True, **options)[1] != first
+    monkeypatch.setattr(gathering, "evaluate_batch", shuffled)
+    assert run(BatchFunction(), vectorized=True, **options)[1] != first
 
 
 def test_a_wrong_shape_is_named():

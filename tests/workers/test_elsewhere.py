@@ -232,7 +232,7 @@ def test_what_no_worker_has_begun_is_taken_back():
         def submit(self, function, /, *arguments):
             return self.given
 
-    elsewhere = remote.Submitted(Never(), {})
+    elsewhere = remote.ExecutorEvaluator(Never(), {})
     with ThreadPoolExecutor(1) as chain:
         asked = chain.submit(elsewhere._submit, ("key", None, None))
         while not elsewhere.waiting:

@@ -33,7 +33,7 @@ def test_processes_and_batches_know_the_new_reference():
 def test_an_old_reference_would_be_seen(monkeypatch):
     """Planted fault: workers keep the first."""
     first = bits(AsPython(log_density))
-    monkeypatch.setattr("sterna.workers.choice.Crews.renew", lambda self: None)
+    monkeypatch.setattr("sterna.workers.choice.Teams.renew", lambda self: None)
     assert bits(AsPython(log_density), workers=2) != first
 
 
@@ -43,7 +43,7 @@ def test_a_renewed_function_has_another_key():
     def function():
         return captured[0]
 
-    sent = remote.Sent(function)
+    sent = remote.RemoteFunction(function)
     jobs = [sent.job(())[0]]
     captured[0] = 2.0
     sent.renew()

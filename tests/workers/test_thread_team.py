@@ -8,7 +8,7 @@ from ways import AsPython
 import sterna
 from sterna.run import sampling
 from sterna.run.options import EXPLORERS
-from sterna.workers import thread_team as crew
+from sterna.workers import thread_team as team
 
 OPTIONS = {"n_rounds": 5, "seed": 3, "progress": False}
 
@@ -25,13 +25,13 @@ def spread(monkeypatch):
     """Spread scans however short they are, and count how often."""
     monkeypatch.setattr(sampling, "SPREAD_SECONDS", -1.0)
     sizes = []
-    each = crew.Crew.each
+    each = team.ThreadTeam.each
 
     def counted(self, copy, function):
         sizes.append(copy.chain_of.size)
         return each(self, copy, function)
 
-    monkeypatch.setattr(crew.Crew, "each", counted)
+    monkeypatch.setattr(team.ThreadTeam, "each", counted)
     return sizes
 
 
@@ -108,5 +108,5 @@ def test_forgetting_a_replica_would_be_seen(spread, monkeypatch):
     options = {"n_chains": 7, "explorer": "slice", **OPTIONS}
     first = bits(sterna.sample(target(), workers=1, **options))
     faulty = load("workers/thread_team.py", [("min(k + step, size)", "min(k + step, size - 1)")])
-    monkeypatch.setattr(crew.Crew, "each", faulty.Crew.each)
+    monkeypatch.setattr(team.ThreadTeam, "each", faulty.ThreadTeam.each)
     assert bits(sterna.sample(target(), workers=2, **options)) != first

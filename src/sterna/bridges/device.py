@@ -4,12 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import TargetError
-from sterna.target.batch_function import Together
-
-Numbers = NDArray[np.float64]
+from sterna.target.batch_function import BatchFunction
+from sterna.types import FloatArray
 
 # Fewer rows than this cost a call about as much.
 FEWEST_ROWS = 8
@@ -58,15 +56,15 @@ def in_64_bits(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def together(function: Callable[..., Any], data: Any, places: tuple[int, ...]) -> Together:
+def together(function: Callable[..., Any], data: Any, places: tuple[int, ...]) -> BatchFunction:
     """Compile `function(state, data)`, which returns an array for each of the places, for many states at once."""
     jax = import_jax()
     many = jax.jit(jax.vmap(function, in_axes=(0, None)))
 
-    def evaluate(points: Numbers, size: int) -> Sequence[Any]:
+    def evaluate(points: FloatArray, size: int) -> Sequence[Any]:
         count = len(points)
         given = np.empty((rows_for(count, size), points.shape[1]))
         given[:count], given[count:] = points, points[0]
         return [np.asarray(part)[:count] for part in many(given, data)]
 
-    return Together(in_64_bits(evaluate), places, reason="")
+    return BatchFunction(in_64_bits(evaluate), places, reason="")

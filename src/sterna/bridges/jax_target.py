@@ -78,7 +78,7 @@ def JaxTarget(  # noqa: N802
     _check_value(function, space, arrays)
     notes = [NOTE]
     slope = None
-    if gradient and any(v.sort == REAL for v in space.variables):
+    if gradient and any(v.value_type == REAL for v in space.variables):
         both = jax.value_and_grad(function)
         try:
             in_64_bits(jax.eval_shape)(both, _shape_of(space), arrays)

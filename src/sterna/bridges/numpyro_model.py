@@ -24,7 +24,6 @@ from sterna.target.target import Target
 if TYPE_CHECKING:
     from sterna.result.result import Result
 
-Numbers = NDArray[np.float64]
 
 # What a draw outside of floating point is moved to on the unconstrained line.
 FARTHEST = 700.0

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from sterna.bridges.device import import_jax, in_64_bits
 from sterna.bridges.numpyro_sites import log_prob_of, scale_of
+from sterna.types import FloatArray
 
 if TYPE_CHECKING:
     from sterna.bridges.numpyro_model import Model
 
-Numbers = NDArray[np.float64]
 
 # States whose sites are computed together.
 ROWS = 256
@@ -33,14 +33,14 @@ class NumpyroView:
         self._values = self._of_many(self._values_at)
         self._log_likelihoods = self._of_many(self._log_likelihoods_at)
 
-    def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
+    def values(self, states: FloatArray) -> dict[str, NDArray[Any]]:
         """The model's own variables and deterministic sites, by name."""
         found = _apply(self._values, states)
         # JAX sorts dicts by their keys
         names = [*self.model.sites, *(name for name in found if name not in self.model.sites)]
         return {name: found[name] for name in names}
 
-    def groups(self, states: Numbers, log_likelihood: bool) -> dict[str, dict[str, NDArray[Any]]]:
+    def groups(self, states: FloatArray, log_likelihood: bool) -> dict[str, dict[str, NDArray[Any]]]:
         """What ArviZ holds beside the posterior, by group and name; log-likelihoods have the states' leading axes."""
         trace = in_64_bits(self.model.at)(np.zeros(states.shape[-1]), self.model.arrays)[1]
         groups = {"observed_data": {name: np.asarray(site["value"]) for name, site in _observed(trace)}}
@@ -71,6 +71,6 @@ def _observed(trace: Any) -> list[tuple[str, Any]]:
     return [(name, site) for name, site in sites if not isinstance(site["fn"], Unit)]
 
 
-def _apply(function: Any, states: Numbers) -> dict[str, NDArray[Any]]:
+def _apply(function: Any, states: FloatArray) -> dict[str, NDArray[Any]]:
     rows = np.ascontiguousarray(states.reshape(-1, states.shape[-1]))
     return {name: np.asarray(part).reshape(states.shape[:-1] + part.shape[1:]) for name, part in function(rows).items()}

@@ -16,6 +16,7 @@ from sterna.engine.program import GENERATOR
 from sterna.engine.streams import new_generator
 from sterna.engine.user_function import CannotCompile
 from sterna.errors import TargetError
+from sterna.types import FloatArray
 
 # A draw without an unconstrained value is drawn again, so often at most.
 TRIES = 1000
@@ -81,7 +82,7 @@ class PriorDraw:
             drawn: list[NDArray[Any]] = self.function(*[own for _, own in self.streams])
             return drawn
 
-    def __call__(self, generator: np.random.Generator) -> NDArray[np.float64]:
+    def __call__(self, generator: np.random.Generator) -> FloatArray:
         """Draw a flat state, again where a transform does not take it.
 
         So a law that a transform confines (an ordered vector of normal numbers) is drawn exactly, by rejection.

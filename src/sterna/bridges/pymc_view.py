@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.bridges.pytensor_numba import array_mode
+from sterna.types import FloatArray
 
 if TYPE_CHECKING:
     from sterna.bridges.pymc_model import Graphs
 
-Numbers = NDArray[np.float64]
 
 # States whose variables are computed together: enough to hide PyTensor's own work, few enough for memory.
 TOGETHER = 250
@@ -32,11 +32,11 @@ class PymcView:
         self.observed_variables = list(model.observed_RVs)
         self.observed, self.constants = find_observations(model), find_constants(model)
 
-    def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
+    def values(self, states: FloatArray) -> dict[str, NDArray[Any]]:
         """Free variables and deterministics by name, from states of shape (..., dimension)."""
         return dict(zip(self.shown, _apply(self._values, states), strict=True))
 
-    def groups(self, states: Numbers, log_likelihood: bool) -> "dict[str, dict[str, NDArray[Any]]]":
+    def groups(self, states: FloatArray, log_likelihood: bool) -> "dict[str, dict[str, NDArray[Any]]]":
         """What ArviZ holds beside the posterior, by group and name; log-likelihoods have the states' leading axes."""
         found = {"observed_data": self.observed, "constant_data": self.constants}
         if log_likelihood:
@@ -70,7 +70,7 @@ class PymcView:
             return compile_graph([states], outputs, mode=array_mode(), on_unused_input="ignore")
 
 
-def _apply(function: Any, states: Numbers) -> list[NDArray[Any]]:
+def _apply(function: Any, states: FloatArray) -> list[NDArray[Any]]:
     lead = states.shape[:-1]
     flat = np.ascontiguousarray(states.reshape(-1, states.shape[-1]))
     parts = [function(flat[k : k + TOGETHER]) for k in range(0, len(flat), TOGETHER)]

@@ -18,10 +18,10 @@ import numpy as np
 from numba import types
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import address_of, as_pointer, caller
 from sterna.engine.user_function import Bridged, CannotCompile
+from sterna.types import FloatArray
 
 OBJECT_MODE = "Numba will use object mode"
 
@@ -49,7 +49,7 @@ def bridged_density(compile_graph: Callable[[Any], Any]) -> Bridged:
     """
     plain = _in_turn(compile_graph)
 
-    def value(state: NDArray[np.float64]) -> float:
+    def value(state: FloatArray) -> float:
         try:
             found = float(plain(state))
         except np.linalg.LinAlgError:
@@ -64,7 +64,7 @@ def bridged_gradient(compile_graph: Callable[[Any], Any]) -> Bridged:
     """Return the function of a graph that is a vector as long as the state; NaN where there is no density."""
     plain = _in_turn(compile_graph)
 
-    def value(state: NDArray[np.float64]) -> Any:
+    def value(state: FloatArray) -> Any:
         try:
             return plain(state)
         except np.linalg.LinAlgError:
@@ -98,12 +98,12 @@ def array_mode() -> Any:
     return Mode(linker=get_mode("FAST_COMPILE").linker, optimizer=rewrites)
 
 
-def _in_turn(compile_graph: Callable[[Any], Any]) -> Callable[[NDArray[np.float64]], Any]:
+def _in_turn(compile_graph: Callable[[Any], Any]) -> Callable[[FloatArray], Any]:
     """Call PyTensor's own function, compiled when first asked for, by one thread at a time, as it has one storage."""
     made: list[Any] = []
     lock = threading.Lock()
 
-    def call(state: NDArray[np.float64]) -> Any:
+    def call(state: FloatArray) -> Any:
         with lock:
             if not made:
                 made.append(compile_graph(machine_mode()))

@@ -36,25 +36,25 @@ class _Thread(threading.local):
     """What takes the place of registered functions in this thread."""
 
     def __init__(self) -> None:
-        self.instead: Mapping[int, Callable[..., Any]] = {}
+        self.override: Mapping[int, Callable[..., Any]] = {}
 
 
 _thread = _Thread()
 
 
 @contextmanager
-def instead(functions: Mapping[int, Callable[..., Any]]) -> Iterator[None]:
+def override(functions: Mapping[int, Callable[..., Any]]) -> Iterator[None]:
     """In this thread, let others take the place of registered functions: those that evaluate elsewhere."""
-    before, _thread.instead = _thread.instead, functions
+    before, _thread.override = _thread.override, functions
     try:
         yield
     finally:
-        _thread.instead = before
+        _thread.override = before
 
 
 def call_python(handle: int, *arguments: Any) -> Any:
     """Call a registered function; what it raises passes through the compiled code."""
-    function = _thread.instead.get(handle) or _functions[handle]
+    function = _thread.override.get(handle) or _functions[handle]
     return function(*arguments)
 
 

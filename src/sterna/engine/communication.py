@@ -3,15 +3,10 @@
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sterna.engine.compilation import compiled
 from sterna.engine.program import LOG_LIKELIHOOD
 from sterna.engine.streams import coin, swap_uniform
-
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sterna.types import FloatArray, IntArray
 
 DEO, SEO = 0, 1
 
@@ -34,19 +29,19 @@ def parity_of(scheme: int, scan: int, key: Any) -> int:
 
 
 @compiled
-def measure(schedule: Numbers, logs: NDArray[np.float64], replica_of: Integers, accepted: Numbers) -> None:
+def measure(schedule: FloatArray, log_densities: FloatArray, replica_of: IntArray, accepted: FloatArray) -> None:
     """Write the acceptance probability of every neighbouring pair, whether this scan proposes it or not."""
     for pair in range(schedule.size - 1):
         accepted[pair] = acceptance(
             schedule[pair],
             schedule[pair + 1],
-            logs[replica_of[pair], LOG_LIKELIHOOD],
-            logs[replica_of[pair + 1], LOG_LIKELIHOOD],
+            log_densities[replica_of[pair], LOG_LIKELIHOOD],
+            log_densities[replica_of[pair + 1], LOG_LIKELIHOOD],
         )
 
 
 @compiled
-def swap(chain_of: Integers, replica_of: Integers, accepted: Numbers, parity: int, key: Any) -> None:
+def swap(chain_of: IntArray, replica_of: IntArray, accepted: FloatArray, parity: int, key: Any) -> None:
     """Swap the pairs of one parity, each with its acceptance probability.
 
     A swap exchanges the annealing parameters of two replicas; their states stay where they are. Pairs of one

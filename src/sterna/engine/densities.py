@@ -1,17 +1,16 @@
-"""Log-densities and exact draws of the reference's one-dimensional distributions, by kind.
+"""Log-densities and exact draws of the reference's one-dimensional distributions, by family.
 
-Each coordinate of an independent reference has a kind and up to four numbers, `p`, in which its constants are
-worked out beforehand (see `sterna.reference.distributions`); they begin at place `o`. Probability tables lie in one shared array.
+Each coordinate of an independent reference has a family and up to four numbers, `p`, in which its constants are
+worked out beforehand (see `sterna.reference.distributions`); they begin at place `o`. Probability tables lie in one
+shared array.
 """
 
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sterna.engine.compilation import compiled, compiled_with_memory, inlined
 from sterna.engine.streams import Stream, exponential, standard_normal, uniform
+from sterna.types import FloatArray
 
 NORMAL = 0
 UNIFORM = 1
@@ -43,8 +42,6 @@ NEGATIVE_BINOMIAL = 25
 # On an interval around its mode that is this long, half of all normal draws or more hit where uniform ones waste more.
 LONG = 2.5
 
-Numbers = NDArray[np.float64]
-
 
 @compiled
 def log1p_square(z: float, nu: float) -> float:
@@ -53,99 +50,99 @@ def log1p_square(z: float, nu: float) -> float:
 
 
 @inlined
-def normal_log_density(p: Numbers, o: int, x: float) -> float:
-    """Log-density of a normal coordinate, the most common kind, on its own."""
+def normal_log_density(p: FloatArray, o: int, x: float) -> float:
+    """Log-density of a normal coordinate, the most common family, on its own."""
     z = (x - p[o]) * p[o + 1]
     return p[o + 2] - 0.5 * z * z
 
 
 @compiled
-def coordinate_log_density(kind: int, p: Numbers, o: int, table: Numbers, x: float) -> float:
+def coordinate_log_density(family: int, p: FloatArray, o: int, table: FloatArray, x: float) -> float:
     """Log-density of one coordinate inside its support; the caller has checked the bounds."""
-    if kind == NORMAL or kind == HALF_NORMAL:
+    if family == NORMAL or family == HALF_NORMAL:
         return normal_log_density(p, o, x)
-    if kind == UNIFORM or kind == DISCRETE_UNIFORM:
+    if family == UNIFORM or family == DISCRETE_UNIFORM:
         return p[o + 2]
-    if kind == LOG_UNIFORM:
+    if family == LOG_UNIFORM:
         return p[o + 2] - math.log(x)
-    if kind == EXPONENTIAL:
+    if family == EXPONENTIAL:
         return p[o + 1] - p[o] * x
-    if kind == GAMMA:
+    if family == GAMMA:
         return p[o + 2] + (p[o] - 1.0) * math.log(x) - p[o + 1] * x
-    if kind == INVERSE_GAMMA:
+    if family == INVERSE_GAMMA:
         return p[o + 2] - (p[o] + 1.0) * math.log(x) - p[o + 1] / x
-    if kind == BETA:
+    if family == BETA:
         return p[o + 2] + (p[o] - 1.0) * math.log(x) + (p[o + 1] - 1.0) * math.log1p(-x)
-    if kind == CAUCHY or kind == HALF_CAUCHY:
+    if family == CAUCHY or family == HALF_CAUCHY:
         z = (x - p[o]) * p[o + 1]
         return p[o + 2] - log1p_square(z, 1.0)
-    if kind == STUDENT_T or kind == HALF_STUDENT_T:
+    if family == STUDENT_T or family == HALF_STUDENT_T:
         z = (x - p[o + 1]) * p[o + 2]
         return p[o + 3] - 0.5 * (p[o] + 1.0) * log1p_square(z, p[o])
-    if kind == LOG_NORMAL:
+    if family == LOG_NORMAL:
         log_x = math.log(x)
         z = (log_x - p[o]) * p[o + 1]
         return p[o + 2] - 0.5 * z * z - log_x
-    if kind == TWO_POINT:
+    if family == TWO_POINT:
         return p[o + 2] if x == p[o] else p[o + 3]
-    if kind == CATEGORICAL:
+    if family == CATEGORICAL:
         return table[int(p[o]) + int(x)]
-    if kind == POISSON:
+    if family == POISSON:
         return x * p[o + 1] - p[o] - math.lgamma(x + 1.0)
-    if kind == GEOMETRIC:
+    if family == GEOMETRIC:
         return p[o + 2] + (x - p[o]) * p[o + 1]
-    if kind == LAPLACE:
+    if family == LAPLACE:
         return p[o + 2] - abs(x - p[o]) * p[o + 1]
-    if kind == LOGISTIC:
+    if family == LOGISTIC:
         z = abs(x - p[o]) * p[o + 1]
         return p[o + 2] - z - 2.0 * math.log1p(math.exp(-z))
-    if kind == GUMBEL:
+    if family == GUMBEL:
         z = (x - p[o]) * p[o + 1]
         return p[o + 2] - z - math.exp(-z)
-    if kind == WEIBULL:
+    if family == WEIBULL:
         return p[o + 2] + (p[o] - 1.0) * math.log(x) - (x * p[o + 1]) ** p[o]
-    if kind == PARETO:
+    if family == PARETO:
         return p[o + 2] - (p[o] + 1.0) * math.log(x)
-    if kind == TRUNCATED_NORMAL:
+    if family == TRUNCATED_NORMAL:
         return normal_log_density(p, o + 1, x)
-    if kind == NEGATIVE_BINOMIAL:
+    if family == NEGATIVE_BINOMIAL:
         return p[o + 3] + math.lgamma(x + p[o]) - math.lgamma(x + 1.0) + x * p[o + 1]
     # BINOMIAL
     return p[o + 3] - math.lgamma(x + 1.0) - math.lgamma(p[o] - x + 1.0) + x * p[o + 1] + (p[o] - x) * p[o + 2]
 
 
 @compiled
-def coordinate_slope(kind: int, p: Numbers, o: int, x: float) -> float:
+def coordinate_slope(family: int, p: FloatArray, o: int, x: float) -> float:
     """Slope of the log-density of one real coordinate inside its support; 0 for the flat and for integers."""
-    if kind == NORMAL or kind == HALF_NORMAL:
+    if family == NORMAL or family == HALF_NORMAL:
         return -(x - p[o]) * p[o + 1] * p[o + 1]
-    if kind == LOG_UNIFORM:
+    if family == LOG_UNIFORM:
         return -1.0 / x
-    if kind == EXPONENTIAL:
+    if family == EXPONENTIAL:
         return -p[o]
-    if kind == GAMMA:
+    if family == GAMMA:
         return (p[o] - 1.0) / x - p[o + 1]
-    if kind == INVERSE_GAMMA:
+    if family == INVERSE_GAMMA:
         return (p[o + 1] / x - (p[o] + 1.0)) / x
-    if kind == BETA:
+    if family == BETA:
         return (p[o] - 1.0) / x - (p[o + 1] - 1.0) / (1.0 - x)
-    if kind == CAUCHY or kind == HALF_CAUCHY:
+    if family == CAUCHY or family == HALF_CAUCHY:
         return student_slope((x - p[o]) * p[o + 1], 1.0) * p[o + 1]
-    if kind == STUDENT_T or kind == HALF_STUDENT_T:
+    if family == STUDENT_T or family == HALF_STUDENT_T:
         return student_slope((x - p[o + 1]) * p[o + 2], p[o]) * p[o + 2]
-    if kind == LOG_NORMAL:
+    if family == LOG_NORMAL:
         return -((math.log(x) - p[o]) * p[o + 1] * p[o + 1] + 1.0) / x
-    if kind == LAPLACE:
+    if family == LAPLACE:
         return -math.copysign(p[o + 1], x - p[o])
-    if kind == LOGISTIC:
+    if family == LOGISTIC:
         return -math.tanh(0.5 * (x - p[o]) * p[o + 1]) * p[o + 1]
-    if kind == GUMBEL:
+    if family == GUMBEL:
         return math.expm1(-(x - p[o]) * p[o + 1]) * p[o + 1]
-    if kind == WEIBULL:
+    if family == WEIBULL:
         return (p[o] - 1.0 - p[o] * (x * p[o + 1]) ** p[o]) / x
-    if kind == PARETO:
+    if family == PARETO:
         return -(p[o] + 1.0) / x
-    if kind == TRUNCATED_NORMAL:
+    if family == TRUNCATED_NORMAL:
         return -(x - p[o + 1]) * p[o + 2] * p[o + 2]
     return 0.0
 
@@ -159,7 +156,7 @@ def student_slope(z: float, nu: float) -> float:
 
 
 @compiled
-def draw_category(p: Numbers, o: int, table: Numbers, u: float) -> float:
+def draw_category(p: FloatArray, o: int, table: FloatArray, u: float) -> float:
     """Find the category whose cumulated probability first exceeds u."""
     start, size = int(p[o]), int(p[o + 1])
     low, high = 0, size - 1
@@ -173,40 +170,40 @@ def draw_category(p: Numbers, o: int, table: Numbers, u: float) -> float:
 
 
 @compiled_with_memory
-def draw_continuous(kind: int, p: Numbers, o: int, rng: Any) -> float:
+def draw_continuous(family: int, p: FloatArray, o: int, rng: Any) -> float:
     """Draw one real coordinate by NumPy's methods."""
-    if kind == NORMAL:
+    if family == NORMAL:
         return p[o] + rng.standard_normal() / p[o + 1]
-    if kind == HALF_NORMAL:
+    if family == HALF_NORMAL:
         return abs(rng.standard_normal()) / p[o + 1]
-    if kind == EXPONENTIAL:
+    if family == EXPONENTIAL:
         return rng.standard_exponential() / p[o]
-    if kind == GAMMA:
+    if family == GAMMA:
         return rng.standard_gamma(p[o]) / p[o + 1]
-    if kind == INVERSE_GAMMA:
+    if family == INVERSE_GAMMA:
         return p[o + 1] / rng.standard_gamma(p[o])
-    if kind == BETA:
+    if family == BETA:
         return rng.beta(p[o], p[o + 1])
-    if kind == CAUCHY:
+    if family == CAUCHY:
         return p[o] + rng.standard_cauchy() / p[o + 1]
-    if kind == HALF_CAUCHY:
+    if family == HALF_CAUCHY:
         return abs(rng.standard_cauchy()) / p[o + 1]
-    if kind == HALF_STUDENT_T:
+    if family == HALF_STUDENT_T:
         return abs(rng.standard_t(p[o])) / p[o + 2]
-    if kind == STUDENT_T:
+    if family == STUDENT_T:
         return p[o + 1] + rng.standard_t(p[o]) / p[o + 2]
     # LOG_NORMAL
     return math.exp(p[o] + rng.standard_normal() / p[o + 1])
 
 
 @compiled_with_memory
-def draw_integer(kind: int, p: Numbers, o: int, rng: Any) -> float:
+def draw_integer(family: int, p: FloatArray, o: int, rng: Any) -> float:
     """Draw one unbounded or counted coordinate by NumPy's methods."""
-    if kind == POISSON:
+    if family == POISSON:
         return float(rng.poisson(p[o]))
-    if kind == GEOMETRIC:
+    if family == GEOMETRIC:
         return p[o] - 1.0 + float(rng.geometric(-math.expm1(p[o + 1])))
-    if kind == NEGATIVE_BINOMIAL:
+    if family == NEGATIVE_BINOMIAL:
         # a Poisson variable whose mean is a gamma variable
         return float(rng.poisson(rng.standard_gamma(p[o]) * p[o + 2]))
     # BINOMIAL
@@ -256,45 +253,45 @@ def draw_below_mode(low: float, high: float, mode: float, stream: Stream) -> flo
 
 
 @compiled
-def draw_by_inversion(kind: int, p: Numbers, o: int, table: Numbers, stream: Stream) -> float:
+def draw_by_inversion(family: int, p: FloatArray, o: int, table: FloatArray, stream: Stream) -> float:
     """Draw one real coordinate whose law is easily had from a uniform or an exponential number."""
-    if kind == UNIFORM:
+    if family == UNIFORM:
         return p[o] + (p[o + 1] - p[o]) * uniform(stream)
-    if kind == LOG_UNIFORM:
+    if family == LOG_UNIFORM:
         return math.exp(p[o] + (p[o + 1] - p[o]) * uniform(stream))
-    if kind == TRUNCATED_NORMAL:
+    if family == TRUNCATED_NORMAL:
         place = int(p[o])
         return p[o + 1] + draw_in_interval(table[place], table[place + 1], stream) / p[o + 2]
     number = exponential(stream)
-    if kind == WEIBULL:
+    if family == WEIBULL:
         return number ** (1.0 / p[o]) / p[o + 1]
-    if kind == PARETO:
+    if family == PARETO:
         return p[o + 1] * math.exp(number / p[o])
-    if kind == GUMBEL:
+    if family == GUMBEL:
         return p[o] - math.log(number) / p[o + 1]
-    if kind == LOGISTIC:
+    if family == LOGISTIC:
         return p[o] + math.log(math.expm1(number)) / p[o + 1]
     # LAPLACE
     return p[o] + (number if uniform(stream) < 0.5 else -number) / p[o + 1]
 
 
 @inlined
-def inverts(kind: int) -> bool:
-    """Whether `draw_by_inversion` draws a kind."""
-    return kind == UNIFORM or kind == LOG_UNIFORM or LAPLACE <= kind <= TRUNCATED_NORMAL
+def inverts(family: int) -> bool:
+    """Whether `draw_by_inversion` draws a family."""
+    return family == UNIFORM or family == LOG_UNIFORM or LAPLACE <= family <= TRUNCATED_NORMAL
 
 
 @compiled
-def draw_coordinate(kind: int, p: Numbers, o: int, table: Numbers, stream: Stream, rng: Any) -> float:
+def draw_coordinate(family: int, p: FloatArray, o: int, table: FloatArray, stream: Stream, rng: Any) -> float:
     """Draw one coordinate from its distribution."""
-    if inverts(kind):
-        return draw_by_inversion(kind, p, o, table, stream)
-    if kind == TWO_POINT:
+    if inverts(family):
+        return draw_by_inversion(family, p, o, table, stream)
+    if family == TWO_POINT:
         return p[o] if uniform(stream) < math.exp(p[o + 2]) else p[o + 1]
-    if kind == DISCRETE_UNIFORM:
+    if family == DISCRETE_UNIFORM:
         return p[o] + math.floor(uniform(stream) * (p[o + 1] - p[o] + 1.0))
-    if kind == CATEGORICAL:
+    if family == CATEGORICAL:
         return draw_category(p, o, table, uniform(stream))
-    if kind == POISSON or kind == GEOMETRIC or kind == BINOMIAL or kind == NEGATIVE_BINOMIAL:
-        return draw_integer(kind, p, o, rng)
-    return draw_continuous(kind, p, o, rng)
+    if family == POISSON or family == GEOMETRIC or family == BINOMIAL or family == NEGATIVE_BINOMIAL:
+        return draw_integer(family, p, o, rng)
+    return draw_continuous(family, p, o, rng)

@@ -1,18 +1,14 @@
 """The index process: where each replica is on the schedule, its restarts and its round trips."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sterna.engine.compilation import compiled
-
-Integers = NDArray[np.int64]
+from sterna.types import IntArray
 
 # What a replica was last seen to do: nothing yet, leave the reference, leave the target after the reference.
 UNKNOWN, UPWARD, DOWNWARD = 0, 1, 2
 
 
 @compiled
-def follow(chain_of: Integers, leg: Integers, trips: Integers, scan: int) -> None:
+def follow(chain_of: IntArray, leg: IntArray, trips: IntArray, scan: int) -> None:
     """Advance every replica's leg, and count restarts (0 to N) in trips[0], round trips (and back) in trips[1].
 
     trips[2] becomes the scan of the first restart.

@@ -24,10 +24,10 @@ from sterna.engine.compilation import as_pointer, caller, compiled, compiled_cal
 from sterna.engine.program import GENERATOR
 from sterna.engine.streams import new_generator
 from sterna.errors import Error, EvaluationError
+from sterna.types import FloatArray, WordArray
 
-Numbers = NDArray[np.float64]
-
-# Places in the record: addresses of the program's block, of the whole state, its logs, the stream, the coordinates of
+# Places in the record: addresses of the program's block, of the whole state, its log-densities, the stream, the
+# coordinates of
 # the block explored and the constants; beta; how many states are remembered, and which one is the newest.
 PROGRAM, STATE, LOGS, STREAM, COORDINATES, CONSTANTS, BETA, REMEMBERED, NEWEST = range(9)
 # Behind them both log-densities of three remembered states, the move's x, and the remembered states.
@@ -121,13 +121,13 @@ def log_density_on(typing_context: Any, record: Any) -> Any:
 
 
 @compiled
-def evaluate_at(record: int, values: Numbers) -> float:
+def evaluate_at(record: int, values: FloatArray) -> float:
     """Evaluate the annealed log-density of a record, by the function that the record names."""
     constants = as_pointer(as_pointer(record, types.int64)[CONSTANTS], types.int64)
     return call_evaluation(constants[EVALUATE], (record, values.ctypes.data, values.size))
 
 
-def _evaluate_plain_vector(record: int, values: Numbers) -> float:
+def _evaluate_plain_vector(record: int, values: FloatArray) -> float:
     return evaluate_at(record, values)
 
 
@@ -181,7 +181,7 @@ def python_complaint(values: int, count: int, handle: int) -> None:
 class LogDensity:
     """The annealed log-density that a Python move calls."""
 
-    def __init__(self, record: int, own: Numbers, x: Numbers, what: str) -> None:
+    def __init__(self, record: int, own: FloatArray, x: FloatArray, what: str) -> None:
         self.record, self.own, self.x, self.what = record, own, x, what
         self.at_work = False
         """Whether an exception comes from here, and not from the move."""
@@ -209,10 +209,10 @@ _thread = _Thread()
 
 
 def run_python_move(
-    move: Callable[[Numbers, LogDensity, np.random.Generator], Any],
+    move: Callable[[FloatArray, LogDensity, np.random.Generator], Any],
     what: str,
-    own: Numbers,
-    stream: NDArray[np.uint64],
+    own: FloatArray,
+    stream: WordArray,
     record: int,
 ) -> None:
     """Call a Python move on a copy of its x, with a generator of this thread in the place of the stream."""

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 from numba.extending import overload
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import (
     FLOATS,
@@ -20,26 +19,25 @@ from sterna.engine.compilation import (
 )
 from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
 from sterna.engine.streams import Stream
+from sterna.types import FloatArray, IntArray
 
 REAL, INTEGER, BINARY = 0, 1, 2
 
 # The bound of a real coordinate that has none.
 HUGE = float(np.finfo(np.float64).max)
 
-# Places in a row of `logs`, which travels with every replica: log-densities, numbers of evaluations and of gradients.
+# Places in a row of `log_densities`, which travels with every replica; behind both log-densities are the numbers of
+# evaluations and of gradients.
 LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS, GRADIENTS = 0, 1, 2, 3
-N_LOGS = 4
-
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
+N_LOG_DENSITIES = 4
 
 
 class Program(NamedTuple):
     """All that explorers and the round may ask of a target; compiled functions see pointers for arrays.
 
     An address of zero means that there is no such function: without `log_reference` the coordinates of the
-    reference are independent and described by `kind`, `numbers` (four for each coordinate) and `table`. Where there is
-    a `whole_gradient`, of both log-densities at once, it is called instead of the two others.
+    reference are independent and described by `family`, `constants` (four for each coordinate) and `table`. Where there
+    is a `whole_gradient`, of both log-densities at once, it is called instead of the two others.
     """
 
     dimension: int
@@ -52,15 +50,15 @@ class Program(NamedTuple):
     reference_gradient: int
     whole_gradient: int
     data: int
-    sort: Integers
-    lower: Numbers
-    upper: Numbers
-    kind: Integers
-    numbers: Numbers
-    table: Numbers
+    value_type: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    family: IntArray
+    constants: FloatArray
+    table: FloatArray
 
-    def block(self) -> Integers:
-        """Numbers and addresses in one array, from which `view` makes the compiled form."""
+    def block(self) -> IntArray:
+        """FloatArray and addresses in one array, from which `view` makes the compiled form."""
         fields = [field.ctypes.data if isinstance(field, np.ndarray) else field for field in self]
         return np.array(fields, dtype=np.int64)
 
@@ -80,7 +78,7 @@ GRADIENT = types.int64(types.int64, types.int64, types.int64)
 WHOLE_GRADIENT = types.int64(types.int64, types.float64, types.int64, types.int64)
 # f(state, place in the block, beta, log-probabilities, their number, data, handle) writes the log-probabilities
 CONDITIONAL = types.int64(types.int64, types.int64, types.float64, types.int64, types.int64, types.int64, types.int64)
-# f(program, state, logs, beta, parameters, statistics, addresses of the explorer's data, stream)
+# f(program, state, log_densities, beta, parameters, statistics, addresses of the explorer's data, stream)
 EXPLORE = types.none(PROGRAM, FLOATS, FLOATS, types.float64, FLOATS, FLOATS, INTEGERS, WORDS)
 
 call_log_density = caller(LOG_DENSITY)
@@ -99,7 +97,7 @@ class ImpossibleDraw(Exception):  # noqa: N818
 
 
 @compiled
-def view(block: Integers) -> Program:
+def view(block: IntArray) -> Program:
     """Return the compiled form of a program."""
     return Program(
         block[0],
@@ -121,7 +119,7 @@ def view(block: Integers) -> Program:
     )
 
 
-def likelihood_value(likelihood: Any, x: Numbers, dimension: int, data: int) -> float:
+def likelihood_value(likelihood: Any, x: FloatArray, dimension: int, data: int) -> float:
     """Evaluate a likelihood given by its address, or one that is compiled in place.
 
     The latter is a named tuple of the likelihood's constants whose class has a static method
@@ -137,7 +135,7 @@ def _likelihood_value(likelihood, x, dimension, data):  # type: ignore[no-untype
     return likelihood.instance_class.value
 
 
-def write_gradient(likelihood: Any, x: Numbers, gradient: Numbers, dimension: int, data: int) -> None:
+def write_gradient(likelihood: Any, x: FloatArray, gradient: FloatArray, dimension: int, data: int) -> None:
     """Write the likelihood's gradient, given by its address or, like its value, compiled in place.
 
     The latter is the static method `gradient(constants, x, gradient, dimension, data)` of the named tuple's class.
@@ -170,11 +168,11 @@ def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
         p.reference_gradient,
         p.whole_gradient,
         p.data,
-        p.sort,
+        p.value_type,
         p.lower,
         p.upper,
-        p.kind,
-        p.numbers,
+        p.family,
+        p.constants,
         p.table,
     )
 
@@ -193,19 +191,19 @@ def without_local_change(p: Program) -> Any:
         p.reference_gradient,
         p.whole_gradient,
         p.data,
-        p.sort,
+        p.value_type,
         p.lower,
         p.upper,
-        p.kind,
-        p.numbers,
+        p.family,
+        p.constants,
         p.table,
     )
 
 
 @inlined
-def log_likelihood(program: Program, x: Numbers, logs: Numbers) -> float:
+def log_likelihood(program: Program, x: FloatArray, log_densities: FloatArray) -> float:
     """Evaluate the log-likelihood at x and count the evaluation."""
-    logs[EVALUATIONS] += 1.0
+    log_densities[EVALUATIONS] += 1.0
     value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)
     if not value < math.inf:
         if value == math.inf:
@@ -215,7 +213,7 @@ def log_likelihood(program: Program, x: Numbers, logs: Numbers) -> float:
 
 
 @compiled
-def log_reference(program: Program, x: Numbers) -> float:
+def log_reference(program: Program, x: FloatArray) -> float:
     """Evaluate the reference's log-density at x."""
     if program.log_reference != 0:
         value = call_log_density(program.log_reference, (as_address(x), program.data))
@@ -224,19 +222,19 @@ def log_reference(program: Program, x: Numbers) -> float:
         return value
     total = 0.0
     for i in range(program.dimension):
-        total += coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, x[i])
+        total += coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, x[i])
     return total
 
 
 @compiled
 def annealed_gradient(
-    program: Program, x: Numbers, beta: float, logs: Numbers, gradient: Numbers, scratch: Numbers
+    program: Program, x: FloatArray, beta: float, log_densities: FloatArray, gradient: FloatArray, scratch: FloatArray
 ) -> None:
     """Write the gradient of the annealed log-density at x, coordinate by coordinate; both arrays are of full length.
 
     Integer coordinates get 0. Where the likelihood's gradient is not finite, so is the sum: the caller rejects.
     """
-    logs[GRADIENTS] += 1.0
+    log_densities[GRADIENTS] += 1.0
     if program.whole_gradient != 0:
         call_whole_gradient(program.whole_gradient, (as_address(x), beta, as_address(gradient), program.data))
         return
@@ -244,17 +242,17 @@ def annealed_gradient(
     if program.log_reference != 0:
         call_gradient(program.reference_gradient, (as_address(x), as_address(scratch), program.data))
     for i in range(program.dimension):
-        if program.sort[i] != REAL:
+        if program.value_type[i] != REAL:
             gradient[i] = 0.0
         elif program.log_reference != 0:
             gradient[i] = scratch[i] + beta * gradient[i]
         else:
-            slope = coordinate_slope(program.kind[i], program.numbers, 4 * i, x[i])
+            slope = coordinate_slope(program.family[i], program.constants, 4 * i, x[i])
             gradient[i] = slope + beta * gradient[i]
 
 
 @compiled
-def draw_reference(program: Program, x: Numbers, stream: Stream, rng: Any) -> None:
+def draw_reference(program: Program, x: FloatArray, stream: Stream, rng: Any) -> None:
     """Replace x by an exact draw from the reference.
 
     A draw that rounds to the edge of an open support (a Beta of tiny shape at 1, say) takes the nearest number inside.
@@ -263,38 +261,40 @@ def draw_reference(program: Program, x: Numbers, stream: Stream, rng: Any) -> No
         call_draw(program.draw_reference, (as_address(x), program.data, rng))
         for i in range(program.dimension):
             inside = program.lower[i] <= x[i] <= program.upper[i]
-            if not inside or (program.sort[i] != REAL and x[i] != math.floor(x[i])):
+            if not inside or (program.value_type[i] != REAL and x[i] != math.floor(x[i])):
                 raise ImpossibleDraw
         return
     for i in range(program.dimension):
-        value = draw_coordinate(program.kind[i], program.numbers, 4 * i, program.table, stream, rng)
+        value = draw_coordinate(program.family[i], program.constants, 4 * i, program.table, stream, rng)
         x[i] = min(max(value, program.lower[i]), program.upper[i])
 
 
 @compiled
-def refresh(program: Program, x: Numbers, logs: Numbers) -> None:
+def refresh(program: Program, x: FloatArray, log_densities: FloatArray) -> None:
     """Evaluate both log-densities of a state anew."""
-    logs[LOG_REFERENCE] = log_reference(program, x)
-    logs[LOG_LIKELIHOOD] = log_likelihood(program, x, logs)
+    log_densities[LOG_REFERENCE] = log_reference(program, x)
+    log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities)
 
 
 @compiled
-def check_draw(logs: Numbers) -> None:
+def check_draw(log_densities: FloatArray) -> None:
     """Stop where a reference's two functions do not belong together."""
-    if logs[LOG_REFERENCE] == -math.inf:
+    if log_densities[LOG_REFERENCE] == -math.inf:
         raise ImpossibleDraw
 
 
 @inlined
-def coordinate_reference(program: Program, x: Numbers, i: int, here: float, value: float, logs: Numbers) -> float:
+def coordinate_reference(
+    program: Program, x: FloatArray, i: int, here: float, value: float, log_densities: FloatArray
+) -> float:
     """Log-density of the reference along coordinate i, up to a constant; writes the value into x.
 
     For an independent reference this is the coordinate's own term. A joint one with a local-change function pays for
-    local terms only, from its log-density at `here`, which logs hold.
+    local terms only, from its log-density at `here`, which log_densities hold.
     """
     x[i] = value
     if program.log_reference == 0:
-        return coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, value)
+        return coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, value)
     if program.reference_change == 0:
         return log_reference(program, x)
     x[i] = here
@@ -302,71 +302,75 @@ def coordinate_reference(program: Program, x: Numbers, i: int, here: float, valu
     x[i] = value
     if not change < math.inf:
         raise NotANumber("local change of the reference's log-density is NaN or +inf")
-    return logs[LOG_REFERENCE] + change
+    return log_densities[LOG_REFERENCE] + change
 
 
 @inlined
-def reference_of(program: Program, x: Numbers, i: int, here: float, logs: Numbers) -> float:
-    """Value of `coordinate_reference` at the state itself, which logs hold for a joint reference."""
+def reference_of(program: Program, x: FloatArray, i: int, here: float, log_densities: FloatArray) -> float:
+    """Value of `coordinate_reference` at the state itself, which log_densities hold for a joint reference."""
     if program.log_reference == 0:
-        return coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, here)
-    return logs[LOG_REFERENCE]
+        return coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, here)
+    return log_densities[LOG_REFERENCE]
 
 
 @inlined
-def coordinate_likelihood(program: Program, x: Numbers, i: int, here: float, value: float, logs: Numbers) -> float:
-    """Log-likelihood with coordinate i at `value`, where logs hold that of `here`; leaves `value` in x.
+def coordinate_likelihood(
+    program: Program, x: FloatArray, i: int, here: float, value: float, log_densities: FloatArray
+) -> float:
+    """Log-likelihood with coordinate i at `value`, where log_densities hold that of `here`; leaves `value` in x.
 
     With a local-change function this costs the local terms only.
     """
     if program.likelihood_change == 0:
         x[i] = value
-        return log_likelihood(program, x, logs)
-    logs[EVALUATIONS] += 1.0
+        return log_likelihood(program, x, log_densities)
+    log_densities[EVALUATIONS] += 1.0
     x[i] = here
     change = call_change(program.likelihood_change, (as_address(x), i, value, program.data))
     x[i] = value
     if not change < math.inf:
         raise NotANumber("local change of the log-likelihood is NaN or +inf")
-    return logs[LOG_LIKELIHOOD] + change
+    return log_densities[LOG_LIKELIHOOD] + change
 
 
 @compiled
-def evaluate(block: Integers, x: Numbers, logs: Numbers) -> None:
+def evaluate(block: IntArray, x: FloatArray, log_densities: FloatArray) -> None:
     """Evaluate both log-densities of a state, called from Python."""
     refresh(
         view(block),
         as_pointer(x.ctypes.data, types.float64),
-        as_pointer(logs.ctypes.data, types.float64),
+        as_pointer(log_densities.ctypes.data, types.float64),
     )
 
 
 @compiled
 def evaluate_gradient(
-    block: Integers, x: Numbers, beta: float, logs: Numbers, gradient: Numbers, scratch: Numbers
+    block: IntArray, x: FloatArray, beta: float, log_densities: FloatArray, gradient: FloatArray, scratch: FloatArray
 ) -> None:
     """Evaluate the annealed gradient at a state, called from Python."""
     annealed_gradient(
         view(block),
         as_pointer(x.ctypes.data, types.float64),
         beta,
-        as_pointer(logs.ctypes.data, types.float64),
+        as_pointer(log_densities.ctypes.data, types.float64),
         as_pointer(gradient.ctypes.data, types.float64),
         as_pointer(scratch.ctypes.data, types.float64),
     )
 
 
 @compiled
-def evaluate_often(block: Integers, x: Numbers, logs: Numbers, times: int) -> None:
+def evaluate_often(block: IntArray, x: FloatArray, log_densities: FloatArray, times: int) -> None:
     """Evaluate the log-likelihood of a state a number of times, to see how long it takes."""
     program = view(block)
-    state, counts = as_pointer(x.ctypes.data, types.float64), as_pointer(logs.ctypes.data, types.float64)
+    state, counts = as_pointer(x.ctypes.data, types.float64), as_pointer(log_densities.ctypes.data, types.float64)
     for _ in range(times):
         log_likelihood(program, state, counts)
 
 
 @compiled
-def gradient_often(block: Integers, x: Numbers, logs: Numbers, gradient: Numbers, scratch: Numbers, times: int) -> None:
+def gradient_often(
+    block: IntArray, x: FloatArray, log_densities: FloatArray, gradient: FloatArray, scratch: FloatArray, times: int
+) -> None:
     """Evaluate the target's gradient, that of its reference included, a number of times, to see how long it takes."""
     program = view(block)
     for _ in range(times):
@@ -374,7 +378,7 @@ def gradient_often(block: Integers, x: Numbers, logs: Numbers, gradient: Numbers
             program,
             as_pointer(x.ctypes.data, types.float64),
             1.0,
-            as_pointer(logs.ctypes.data, types.float64),
+            as_pointer(log_densities.ctypes.data, types.float64),
             as_pointer(gradient.ctypes.data, types.float64),
             as_pointer(scratch.ctypes.data, types.float64),
         )

@@ -8,11 +8,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.communication import acceptance
 from sterna.engine.compilation import compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD
+from sterna.types import FloatArray, IndexArray, IntArray
 
 # Batches give standard errors. They may be shorter than the draws' memory, which is read from their correlations.
 MAX_BATCHES = 200
@@ -29,40 +29,37 @@ LOWER_PRODUCT, UPPER_PRODUCT = 2, 3
 # Places in moments: sums of energies after exploration, their squares, of energies before it, and of products.
 AFTER, SQUARE, BEFORE, PRODUCT = 0, 1, 2, 3
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 
 class Record(NamedTuple):
     """One copy's record of one round. Batches come before pairs or chains."""
 
-    scans: Integers
+    scans: IntArray
     """Scans in each batch."""
-    rejection: NDArray[np.float64]
+    rejection: FloatArray
     """Sums of 1 - alpha over scans, for every neighbouring pair."""
-    second_rejection: NDArray[np.float64]
+    second_rejection: FloatArray
     """The same for chains two apart, by which the barrier is corrected for saturation."""
-    zeros: Integers
+    zeros: IntArray
     """Number of the reference's draws with likelihood zero, in each batch."""
-    stone_scale: NDArray[np.float64]
+    stone_scale: FloatArray
     """Largest exponent seen: (beta' - beta) * log_likelihood of the lower chain forward, its negative of the upper
     chain backward; of the other chain for the squares. (4, batches, pairs)"""
-    stone_sum: NDArray[np.float64]
+    stone_sum: FloatArray
     """Sums of exp(exponent - scale) over scans."""
-    bridge: NDArray[np.float64]
+    bridge: FloatArray
     """Bennett's sums of F = 1 / (1 + exp(pivot - exponent)) at the lower chain, of 1 - F at the upper one, and of
     F (1 - F) at both; (4, batches, pairs)."""
-    moments: NDArray[np.float64]
+    moments: FloatArray
     """Sums of powers of log-likelihoods, less the round's centre; (4, batches, chains)."""
-    positions: NDArray[np.int16]
+    positions: IndexArray
     """Chain of each replica after each scan: the index process."""
-    trips: Integers
+    trips: IntArray
     """Restarts, round trips, and the scan of the first restart (0 without one)."""
-    draws: NDArray[np.float64]
+    draws: FloatArray
     """States kept: (draws, chains kept, dimension)."""
-    log_likelihood: NDArray[np.float64]
+    log_likelihood: FloatArray
     """Their log-likelihoods: (draws, chains kept)."""
-    energies: NDArray[np.float64]
+    energies: FloatArray
     """Log-likelihoods of all chains after each scan's exploration, if asked for: (scans or 0, chains)."""
 
 
@@ -123,18 +120,18 @@ def add_stone(record: Record, way: int, batch: int, pair: int, exponent: float) 
 def add_pairs(
     record: Record,
     batch: int,
-    schedule: Numbers,
-    pivot: Numbers,
-    logs: NDArray[np.float64],
-    replica_of: Integers,
-    accepted: Numbers,
+    schedule: FloatArray,
+    pivot: FloatArray,
+    log_densities: FloatArray,
+    replica_of: IntArray,
+    accepted: FloatArray,
 ) -> None:
     """Add what one scan's energies say of neighbouring pairs, as they were before its swaps."""
     for pair in range(schedule.size - 1):
         record.rejection[batch, pair] += 1.0 - accepted[pair]
         step = schedule[pair + 1] - schedule[pair]
-        lower = step * logs[replica_of[pair], LOG_LIKELIHOOD]
-        upper = step * logs[replica_of[pair + 1], LOG_LIKELIHOOD]
+        lower = step * log_densities[replica_of[pair], LOG_LIKELIHOOD]
+        upper = step * log_densities[replica_of[pair + 1], LOG_LIKELIHOOD]
         add_stone(record, FORWARD, batch, pair, lower)
         add_stone(record, BACKWARD, batch, pair, -upper)
         add_stone(record, FORWARD_SQUARE, batch, pair, upper)
@@ -149,8 +146,8 @@ def add_pairs(
         record.second_rejection[batch, pair] += 1.0 - acceptance(
             schedule[pair],
             schedule[pair + 2],
-            logs[replica_of[pair], LOG_LIKELIHOOD],
-            logs[replica_of[pair + 2], LOG_LIKELIHOOD],
+            log_densities[replica_of[pair], LOG_LIKELIHOOD],
+            log_densities[replica_of[pair + 2], LOG_LIKELIHOOD],
         )
 
 
@@ -159,15 +156,15 @@ def add_chains(
     record: Record,
     scan: int,
     batch: int,
-    centre: Numbers,
-    before: Numbers,
-    logs: NDArray[np.float64],
-    replica_of: Integers,
+    centre: FloatArray,
+    before: FloatArray,
+    log_densities: FloatArray,
+    replica_of: IntArray,
 ) -> None:
     """Add the energies of all chains, beside what they were before the scan's exploration."""
     keep = record.energies.shape[0] > 0
     for chain in range(replica_of.size):
-        energy = logs[replica_of[chain], LOG_LIKELIHOOD]
+        energy = log_densities[replica_of[chain], LOG_LIKELIHOOD]
         if keep:
             record.energies[scan - 1, chain] = energy
         if energy == -math.inf:
@@ -188,10 +185,10 @@ def add_states(
     record: Record,
     scan: int,
     thin: int,
-    states: NDArray[np.float64],
-    logs: NDArray[np.float64],
-    chain_of: Integers,
-    replica_of: Integers,
+    states: FloatArray,
+    log_densities: FloatArray,
+    chain_of: IntArray,
+    replica_of: IntArray,
 ) -> None:
     """Write the index process and, every `thin` scans, the states of the chains kept (the last ones)."""
     for replica in range(chain_of.size):
@@ -203,4 +200,4 @@ def add_states(
             replica = replica_of[first + place]
             for i in range(states.shape[1]):
                 record.draws[scan // thin - 1, place, i] = states[replica, i]
-            record.log_likelihood[scan // thin - 1, place] = logs[replica, LOG_LIKELIHOOD]
+            record.log_likelihood[scan // thin - 1, place] = log_densities[replica, LOG_LIKELIHOOD]

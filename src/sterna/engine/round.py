@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.communication import measure, parity_of, swap
 from sterna.engine.compilation import as_pointer, caller, compiled, inlined, row
@@ -15,7 +14,7 @@ from sterna.engine.program import (
     EXPLORE,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
-    N_LOGS,
+    N_LOG_DENSITIES,
     Program,
     check_draw,
     draw_reference,
@@ -26,6 +25,7 @@ from sterna.engine.program import (
 )
 from sterna.engine.record import Record, add_chains, add_pairs, add_states, batch_of
 from sterna.engine.streams import Stream, scan_key, start_stream
+from sterna.types import FloatArray, IntArray
 
 # Running energies are evaluated anew at these scans, so that rounding cannot build up.
 REFRESH_EVERY = 64
@@ -33,8 +33,6 @@ REFRESH_EVERY = 64
 # A number that no copy has, for draws outside of any copy.
 NO_COPY = 1 << 40
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 call_explore = caller(EXPLORE)
 
@@ -42,40 +40,40 @@ call_explore = caller(EXPLORE)
 class Copy(NamedTuple):
     """One copy of parallel tempering: what the next scan needs."""
 
-    states: NDArray[np.float64]
+    states: FloatArray
     """(replicas, dimension)"""
-    logs: NDArray[np.float64]
-    """(replicas, N_LOGS): log-reference, log-likelihood, numbers of evaluations and of gradients."""
-    chain_of: Integers
-    replica_of: Integers
-    leg: Integers
+    log_densities: FloatArray
+    """(replicas, N_LOG_DENSITIES): log-reference, log-likelihood, numbers of evaluations and of gradients."""
+    chain_of: IntArray
+    replica_of: IntArray
+    leg: IntArray
     """What each replica's index process was last seen to do; it goes on through all rounds."""
-    accepted: Numbers
+    accepted: FloatArray
     """Acceptance probability of every pair at the scan under way."""
-    before: Numbers
+    before: FloatArray
     """Log-likelihood of every chain before the scan's exploration."""
-    at_work: Integers
+    at_work: IntArray
     """The replica under way, so that an error can name the point."""
 
 
 class Plan(NamedTuple):
     """All that is frozen during a round."""
 
-    block: Integers
+    block: IntArray
     """The target's program."""
     explore: int
     """Address of the explorer's kernel."""
-    explorer_data: Integers
+    explorer_data: IntArray
     """Addresses of the explorer's data."""
     explorations: int
     """How often a scan calls the kernel for every chain."""
     scheme: int
-    schedule: Numbers
-    parameters: NDArray[np.float64]
+    schedule: FloatArray
+    parameters: FloatArray
     """The explorer's parameters, a row per chain."""
-    pivot: Numbers
+    pivot: FloatArray
     """What is known of log Z(beta')/Z(beta) for every pair; Bennett's sums are best if it is right."""
-    centre: Numbers
+    centre: FloatArray
     """What is known of the mean log-likelihood of every chain; its moments are exact if it is near."""
     seed: int
     round_number: int
@@ -89,7 +87,7 @@ def new_copy(n_chains: int, dimension: int) -> Copy:
     leg[0] = 1
     return Copy(
         states=np.zeros((n_chains, dimension)),
-        logs=np.zeros((n_chains, N_LOGS)),
+        log_densities=np.zeros((n_chains, N_LOG_DENSITIES)),
         chain_of=np.arange(n_chains, dtype=np.int64),
         replica_of=np.arange(n_chains, dtype=np.int64),
         leg=leg,
@@ -99,7 +97,7 @@ def new_copy(n_chains: int, dimension: int) -> Copy:
     )
 
 
-def nearest_chains(old: Numbers, new: Numbers) -> Integers:
+def nearest_chains(old: FloatArray, new: FloatArray) -> IntArray:
     """Return for every new chain the old one nearest to it on the barrier; only chain 0 may come from chain 0.
 
     The state of the reference's chain can have likelihood zero, which no other chain may hold.
@@ -109,18 +107,18 @@ def nearest_chains(old: Numbers, new: Numbers) -> Integers:
     return nearest
 
 
-def resized(copy: Copy, nearest: Integers) -> Copy:
+def resized(copy: Copy, nearest: IntArray) -> Copy:
     """Return a copy of another number of chains, each of which begins at the state of the old chain named."""
     new = new_copy(len(nearest), copy.states.shape[1])
     replicas = copy.replica_of[nearest]
     new.states[:] = copy.states[replicas]
-    new.logs[:, :EVALUATIONS] = copy.logs[replicas, :EVALUATIONS]
+    new.log_densities[:, :EVALUATIONS] = copy.log_densities[replicas, :EVALUATIONS]
     return new
 
 
 @compiled
 def find_start(
-    block: Integers,
+    block: IntArray,
     seed: int,
     tries: int,
     copy_number: int,
@@ -135,29 +133,27 @@ def find_start(
     words = as_pointer(stream.ctypes.data, types.uint64)
     for replica in range(first, last):
         copy.at_work[0] = replica
-        x, logs = row(copy.states, replica), row(copy.logs, replica)
+        x, log_densities = row(copy.states, replica), row(copy.log_densities, replica)
         for attempt in range(tries):
             start_stream(words, scan_key(seed, copy_number, 0, attempt), replica)
             draw_reference(program, x, words, rng)
-            refresh(program, x, logs)
-            check_draw(logs)
-            if logs[LOG_LIKELIHOOD] > -math.inf:
+            refresh(program, x, log_densities)
+            check_draw(log_densities)
+            if log_densities[LOG_LIKELIHOOD] > -math.inf:
                 break
 
 
 @compiled
-def refresh_some(block: Integers, copy: Copy, first: int, last: int, stream: Stream, rng: Any) -> None:
+def refresh_some(block: IntArray, copy: Copy, first: int, last: int, stream: Stream, rng: Any) -> None:
     """Evaluate replicas `first` to `last - 1` anew, as the target has changed."""
     program = view(block)
     for replica in range(first, last):
         copy.at_work[0] = replica
-        refresh(program, row(copy.states, replica), row(copy.logs, replica))
+        refresh(program, row(copy.states, replica), row(copy.log_densities, replica))
 
 
 @compiled
-def draw_states(
-    block: Integers, seed: int, states: NDArray[np.float64], at_work: Integers, stream: Stream, rng: Any
-) -> None:
+def draw_states(block: IntArray, seed: int, states: FloatArray, at_work: IntArray, stream: Stream, rng: Any) -> None:
     """Fill rows with independent draws from the reference, from streams that no copy uses."""
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
@@ -173,7 +169,7 @@ def explore_replica(
     program: Program,
     plan: Plan,
     copy: Copy,
-    statistics: NDArray[np.float64],
+    statistics: FloatArray,
     replica: int,
     scan: int,
     stream: Stream,
@@ -181,28 +177,28 @@ def explore_replica(
 ) -> None:
     """Explore one replica at its chain: an exact draw at chain 0, the explorer's kernel elsewhere."""
     chain = copy.chain_of[replica]
-    x, logs = row(copy.states, replica), row(copy.logs, replica)
+    x, log_densities = row(copy.states, replica), row(copy.log_densities, replica)
     copy.at_work[0] = replica
     if chain == 0:
         draw_reference(program, x, stream, rng)
-        refresh(program, x, logs)
-        check_draw(logs)
+        refresh(program, x, log_densities)
+        check_draw(log_densities)
         return
     parameters, sums = row(plan.parameters, chain), row(statistics, chain)
     data = as_pointer(plan.explorer_data.ctypes.data, types.int64)
     for _ in range(plan.explorations):
-        call_explore(plan.explore, (program, x, logs, plan.schedule[chain], parameters, sums, data, stream))
+        call_explore(plan.explore, (program, x, log_densities, plan.schedule[chain], parameters, sums, data, stream))
     if scan % REFRESH_EVERY == 0:
-        logs[LOG_REFERENCE] = log_reference(program, x)
+        log_densities[LOG_REFERENCE] = log_reference(program, x)
         if program.likelihood_change != 0:
-            logs[LOG_LIKELIHOOD] = log_likelihood(program, x, logs)
+            log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities)
 
 
 @inlined
 def explore_range(
     program: Program,
     plan: Plan,
-    statistics: NDArray[np.float64],
+    statistics: FloatArray,
     scan: int,
     copy_number: int,
     copy: Copy,
@@ -215,7 +211,7 @@ def explore_range(
     key = scan_key(plan.seed, copy_number, plan.round_number, scan)
     for replica in range(first, last):
         start_stream(stream, key, replica)
-        copy.before[copy.chain_of[replica]] = copy.logs[replica, LOG_LIKELIHOOD]
+        copy.before[copy.chain_of[replica]] = copy.log_densities[replica, LOG_LIKELIHOOD]
         explore_replica(program, plan, copy, statistics, replica, scan, stream, rng)
 
 
@@ -223,13 +219,13 @@ def explore_range(
 def communicate_and_record(plan: Plan, copy_number: int, copy: Copy, record: Record, scan: int) -> None:
     """Propose swaps, once every replica is explored, and record."""
     key = scan_key(plan.seed, copy_number, plan.round_number, scan)
-    measure(plan.schedule, copy.logs, copy.replica_of, copy.accepted)
+    measure(plan.schedule, copy.log_densities, copy.replica_of, copy.accepted)
     batch = batch_of(scan, plan.n_scans, record.scans.size)
-    add_pairs(record, batch, plan.schedule, plan.pivot, copy.logs, copy.replica_of, copy.accepted)
-    add_chains(record, scan, batch, plan.centre, copy.before, copy.logs, copy.replica_of)
+    add_pairs(record, batch, plan.schedule, plan.pivot, copy.log_densities, copy.replica_of, copy.accepted)
+    add_chains(record, scan, batch, plan.centre, copy.before, copy.log_densities, copy.replica_of)
     swap(copy.chain_of, copy.replica_of, copy.accepted, parity_of(plan.scheme, scan, key), key)
     follow(copy.chain_of, copy.leg, record.trips, scan)
-    add_states(record, scan, plan.thin, copy.states, copy.logs, copy.chain_of, copy.replica_of)
+    add_states(record, scan, plan.thin, copy.states, copy.log_densities, copy.chain_of, copy.replica_of)
 
 
 @compiled
@@ -237,7 +233,7 @@ def run_scans(
     plan: Plan,
     copy_number: int,
     copy: Copy,
-    statistics: NDArray[np.float64],
+    statistics: FloatArray,
     record: Record,
     first: int,
     last: int,
@@ -255,7 +251,7 @@ def run_scans(
 @compiled
 def explore_some(
     plan: Plan,
-    statistics: NDArray[np.float64],
+    statistics: FloatArray,
     scan: int,
     copy_number: int,
     copy: Copy,

@@ -9,9 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled
+from sterna.types import WordArray
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _LANE = np.uint64(0xD1B54A32D192ED03)
@@ -25,10 +25,10 @@ _COIN = np.uint64(1 << 63)
 
 
 # Compiled functions know a stream by the pointer to its words; NumPy's generator shares the memory.
-Stream = NDArray[np.uint64]
+Stream = WordArray
 
 
-def new_generator() -> tuple[NDArray[np.uint64], np.random.Generator]:
+def new_generator() -> tuple[WordArray, np.random.Generator]:
     """Make a stream's words, and NumPy's generator on the same memory. `start_stream` must key it before use.
 
     One stream serves one thread.

@@ -7,12 +7,10 @@ which it is frozen: detailed balance then holds given the archive.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import inlined
-from sterna.explorers.composition import moved_on
-
-Numbers = NDArray[np.float64]
+from sterna.explorers.composition import offset_pointer
+from sterna.types import FloatArray
 
 # Places in a chain's row of statistics: scans, every how many of them one is kept, points kept, four counts of the
 # explorer's own; then the points.
@@ -24,14 +22,14 @@ MOST_CENTRES, MOST_LEFT = 8, 0.15
 
 
 @inlined
-def record_state(count: int, room: int, line: Numbers, statistics: Numbers) -> None:
+def record_state(count: int, room: int, line: FloatArray, statistics: FloatArray) -> None:
     """Keep every so many-th state; when the room is full, forget every second one and keep half as often from then on.
 
     So the record is even over the round, however long it is, and depends on the number of calls alone.
     """
     every = int(max(statistics[EVERY], 1.0))
     kept = int(statistics[KEPT])
-    points = moved_on(statistics, RECORD)
+    points = offset_pointer(statistics, RECORD)
     if int(statistics[SCANS]) % every == 0:
         if kept == room:
             kept = (room + 1) // 2
@@ -47,20 +45,20 @@ def record_state(count: int, room: int, line: Numbers, statistics: Numbers) -> N
     statistics[SCANS] += 1.0
 
 
-def thinned(points: Numbers, room: int) -> Numbers:
+def thinned(points: FloatArray, room: int) -> FloatArray:
     """Return as many points as there is room for, evenly taken."""
     if len(points) <= room:
         return points
     return np.asarray(points[(np.arange(room) * len(points)) // room])
 
 
-def recorded(row: Numbers, count: int) -> Numbers:
+def recorded(row: FloatArray, count: int) -> FloatArray:
     """Return the points in a chain's row of statistics."""
     kept = int(row[KEPT])
     return np.asarray(row[RECORD : RECORD + kept * count].reshape(kept, count))
 
 
-def merge(count: int, statistics: Sequence[Numbers]) -> Numbers:
+def merge(count: int, statistics: Sequence[FloatArray]) -> FloatArray:
     """Merge the copies' statistics: counts add up, and of all their points as many are taken as there is room for."""
     merged = np.asarray(np.sum(statistics, axis=0))
     room = (merged.shape[1] - RECORD) // count
@@ -71,7 +69,7 @@ def merge(count: int, statistics: Sequence[Numbers]) -> Numbers:
     return merged
 
 
-def new_archive(seen: list[Numbers], chain: int, old: Numbers, room: int) -> Numbers:
+def new_archive(seen: list[FloatArray], chain: int, old: FloatArray, room: int) -> FloatArray:
     """Return a chain's archive: its own draws, and where they are too few to span the space, those of chains beside it.
 
     Where all chains together have too few, as after the first rounds, the old archive makes up for the rest.
@@ -87,7 +85,7 @@ def new_archive(seen: list[Numbers], chain: int, old: Numbers, room: int) -> Num
     return points
 
 
-def centres_of(points: Numbers) -> Numbers:
+def centres_of(points: FloatArray) -> FloatArray:
     """Return the means of the clouds that points fall into, by splitting clouds as long as they are clearly two."""
     middle = points.mean(axis=0)
     if len(points) < 10:

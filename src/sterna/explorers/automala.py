@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
@@ -39,12 +38,11 @@ from sterna.explorers.leapfrog import (
     tables,
 )
 from sterna.explorers.metric import STEP_SIZES, first_metric, tuned_metric
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # A step that would need more is rejected. So is the way back, which must need as many.
 MOST_DOUBLINGS = 30
@@ -64,8 +62,8 @@ def try_step(
     line: Any,
     origin: Any,
     point: Any,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
     before: float,
     start_size: float,
@@ -73,9 +71,9 @@ def try_step(
 ) -> Any:
     """Take one leapfrog step from the origin; return its log acceptance ratio, and log-densities like `log_joint`."""
     set_out(line, origin, point)
-    if not leap(program, line, point, x, logs, beta, math.ldexp(start_size, doublings), 1):
+    if not leap(program, line, point, x, log_densities, beta, math.ldexp(start_size, doublings), 1):
         return -math.inf, -math.inf, -math.inf, -math.inf
-    after, density, reference, likelihood = log_joint(program, line, point, x, logs, beta)
+    after, density, reference, likelihood = log_joint(program, line, point, x, log_densities, beta)
     return after - before, density, reference, likelihood
 
 
@@ -86,8 +84,8 @@ def choose_step(
     start: Any,
     point: Any,
     chosen: Any,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
     before: float,
     size: float,
@@ -100,11 +98,11 @@ def choose_step(
     `try_step` says of the step, which is left in `chosen`.
     """
     doublings = 0
-    step = try_step(program, line, start, point, x, logs, beta, before, size, doublings)
+    step = try_step(program, line, start, point, x, log_densities, beta, before, size, doublings)
     store(line, point, x, chosen)
     if abs(step[0]) < short:
         while doublings < MOST_DOUBLINGS:
-            longer = try_step(program, line, start, point, x, logs, beta, before, size, doublings + 1)
+            longer = try_step(program, line, start, point, x, log_densities, beta, before, size, doublings + 1)
             if not abs(longer[0]) < short:
                 break
             doublings += 1
@@ -115,7 +113,7 @@ def choose_step(
         return SAME, 0, step
     while abs(step[0]) > long and doublings > -MOST_DOUBLINGS:
         doublings -= 1
-        step = try_step(program, line, start, point, x, logs, beta, before, size, doublings)
+        step = try_step(program, line, start, point, x, log_densities, beta, before, size, doublings)
     store(line, point, x, chosen)
     return SHORTER, doublings, step
 
@@ -126,8 +124,8 @@ def same_way_back(
     line: Any,
     chosen: Any,
     point: Any,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
     after: float,
     size: float,
@@ -141,14 +139,14 @@ def same_way_back(
     The step of that size leads back, with the same |l|. So only the others are tried that the choice would pass.
     """
     if direction == LONGER:
-        if abs(try_step(program, line, chosen, point, x, logs, beta, after, size, doublings + 1)[0]) < short:
+        if abs(try_step(program, line, chosen, point, x, log_densities, beta, after, size, doublings + 1)[0]) < short:
             return False
         for passed in range(doublings):
-            if not abs(try_step(program, line, chosen, point, x, logs, beta, after, size, passed)[0]) < short:
+            if not abs(try_step(program, line, chosen, point, x, log_densities, beta, after, size, passed)[0]) < short:
                 return False
     if direction == SHORTER:
         for passed in range(0, doublings, -1):
-            if not abs(try_step(program, line, chosen, point, x, logs, beta, after, size, passed)[0]) > long:
+            if not abs(try_step(program, line, chosen, point, x, log_densities, beta, after, size, passed)[0]) > long:
                 return False
     return True
 
@@ -156,12 +154,12 @@ def same_way_back(
 @inlined
 def walk(
     program: Any,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
     plain: bool,
 ) -> None:
@@ -170,25 +168,37 @@ def walk(
     start, chosen = point_at(line, memory, 0), point_at(line, memory, 1)
     point = point_at(line, memory, 2)
     size = parameters[STEP_SIZE]
-    density = begin(program, line, start, x, logs, beta)
+    density = begin(program, line, start, x, log_densities, beta)
     for _ in range(int(parameters[TRAJECTORIES])):
         fill_normals(start.velocity, line.size, stream)
         before = density - kinetic_energy(line, start)
         first, second = exponential(stream), exponential(stream)
         short, long = min(first, second), max(first, second)
         direction, doublings, (ratio, reached, reference, likelihood) = choose_step(
-            program, line, start, point, chosen, x, logs, beta, before, size, short, long
+            program, line, start, point, chosen, x, log_densities, beta, before, size, short, long
         )
         probability = 0.0
         if abs(doublings) < MOST_DOUBLINGS and ratio > -math.inf:
             for k in range(line.size):
                 chosen.velocity[k] = -chosen.velocity[k]
             if same_way_back(
-                program, line, chosen, point, x, logs, beta, before + ratio, size, short, long, direction, doublings
+                program,
+                line,
+                chosen,
+                point,
+                x,
+                log_densities,
+                beta,
+                before + ratio,
+                size,
+                short,
+                long,
+                direction,
+                doublings,
             ):
                 probability = math.exp(min(ratio, 0.0))
         if uniform(stream) < probability:
-            density, logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD] = reached, reference, likelihood
+            density, log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD] = reached, reference, likelihood
             put_back(line, chosen, x)
             store(line, chosen, x, start)
         statistics[TRIED] += 1.0
@@ -201,31 +211,31 @@ def walk(
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Explore one replica: the kernel for any target."""
-    walk(program, x, logs, beta, parameters, statistics, data, stream, False)
+    walk(program, x, log_densities, beta, parameters, statistics, data, stream, False)
 
 
 @compiled
 def explore_plain(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Explore one replica on a plain line."""
-    walk(program, x, logs, beta, parameters, statistics, data, stream, True)
+    walk(program, x, log_densities, beta, parameters, statistics, data, stream, True)
 
 
 @dataclass(frozen=True)
@@ -263,14 +273,14 @@ class AutoMALA:
         if self.trajectories is not None:
             check_count("AutoMALA", "trajectories", self.trajectories)
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a metric and a first step size for each chain."""
         block = block_of("AutoMALA", target, coordinates)
         count, dense = len(block), self.metric == "dense"
         way, data = tables(target, block, dense)
         kernel = explore_plain if way == PLAIN else explore
 
-        def start(draw: Draw) -> Numbers:
+        def start(draw: Draw) -> FloatArray:
             head = [self.trajectories or steps_of_scan(count), count ** (-1 / 6), 1.0, 1.0, count, way]
             return np.concatenate([head, first_metric(target, block, dense, draw)])
 
@@ -284,7 +294,7 @@ class AutoMALA:
         )
 
 
-def tuned_start(parameters: Numbers, statistics: Numbers) -> Numbers:
+def tuned_start(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
     """Return the parameters with a first size near the one that the steps chose on the mean, in doublings."""
     tuned = parameters.copy()
     tried = statistics[:, TRIED]

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from sterna.engine.compilation import inlined
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Draw = Callable[[int], Numbers]
+Draw = Callable[[int], FloatArray]
 
 
 # A larger share of a chain's trajectories than this does not diverge by chance.
@@ -35,11 +34,11 @@ class Explorer(Protocol):
     def name(self) -> str:
         """The name by which the command line and the result know the explorer."""
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> "Bound":
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> "Bound":
         """Make the explorer ready for a target, and for some of its coordinates or all."""
 
 
-def carry_over(parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers) -> Numbers:
+def carry_over(parameters: FloatArray, old_schedule: FloatArray, new_schedule: FloatArray) -> FloatArray:
     """Read the parameters tuned at the old betas at the new ones, by linear interpolation.
 
     Chain 0 draws from the reference and is never explored, so it takes the parameters of chain 1.
@@ -54,28 +53,28 @@ def carry_over(parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers
     return np.where(np.isfinite(tuned[1]), moved, tuned[1])
 
 
-def carry_nearest(parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers) -> Numbers:
+def carry_nearest(parameters: FloatArray, old_schedule: FloatArray, new_schedule: FloatArray) -> FloatArray:
     """Give every new chain the parameters of the old chain nearest to it, of those that were explored."""
     nearest = np.abs(new_schedule[:, None] - old_schedule[None, 1:]).argmin(axis=1) + 1
     return np.asarray(parameters[nearest])
 
 
-def add_up(statistics: Sequence[Numbers]) -> Numbers:
+def add_up(statistics: Sequence[FloatArray]) -> FloatArray:
     """Merge the statistics of all copies, in their order, by their sum."""
     return np.asarray(np.sum(statistics, axis=0))
 
 
-def keep(parameters: Numbers, statistics: Numbers) -> Numbers:
+def keep(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
     """Tune nothing."""
     return parameters
 
 
-def never(statistics: Numbers) -> Numbers:
+def never(statistics: FloatArray) -> FloatArray:
     """Return a share of 0 for every chain."""
     return np.zeros(len(statistics))
 
 
-def choose_nothing(parameters: Numbers) -> None:
+def choose_nothing(parameters: FloatArray) -> None:
     """Have nothing to choose from."""
 
 
@@ -84,28 +83,28 @@ class Bound:
     """An explorer made ready for a target.
 
     The kernel is a compiled function of signature `sterna.engine.program.EXPLORE`. It must leave the annealed
-    distribution at its beta unchanged, return both log-densities in `logs`, and draw only from its stream.
+    distribution at its beta unchanged, return both log-densities in `log_densities`, and draw only from its stream.
     """
 
     kernel: Any
     data: tuple[NDArray[Any], ...]
     """Arrays that the kernel needs; it receives their addresses."""
-    start: Callable[[Draw], Numbers]
+    start: Callable[[Draw], FloatArray]
     """Return the first round's parameters, a row for every chain alike; `draw(n)` gives n draws from the reference."""
     n_statistics: int = 0
     """How many numbers of a chain's row of statistics the tuning reads."""
     n_scratch: int = 0
     """How many more the kernel needs as working memory; they come behind."""
-    tune: Callable[[Numbers, Numbers], Numbers] = keep
+    tune: Callable[[FloatArray, FloatArray], FloatArray] = keep
     """Return the next round's parameters from (parameters, statistics) of all chains."""
-    carry: Callable[[Numbers, Numbers, Numbers], Numbers] = carry_over
+    carry: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = carry_over
     """Read (parameters, old schedule) at the new schedule."""
-    merge: Callable[[Sequence[Numbers]], Numbers] = add_up
+    merge: Callable[[Sequence[FloatArray]], FloatArray] = add_up
     """Merge the statistics of all copies."""
-    diverged: Callable[[Numbers], Numbers] = never
+    diverged: Callable[[FloatArray], FloatArray] = never
     """Return for every chain the share of trajectories that diverged, from the statistics: such a kernel does not reach
     all of the law."""
-    chosen: Callable[[Numbers], str | None] = choose_nothing
+    chosen: Callable[[FloatArray], str | None] = choose_nothing
     """Return the name of the explorer that was chosen of several, from the parameters; None if there is no choice."""
     python: tuple[str, ...] = ()
     """A note on every function of the user's that the kernel calls and that runs as Python."""
@@ -116,7 +115,7 @@ class Bound:
         return max(1, self.n_statistics + self.n_scratch)
 
 
-def all_coordinates(target: "Target", coordinates: Integers | None) -> Integers:
+def all_coordinates(target: "Target", coordinates: IntArray | None) -> IntArray:
     """Return the coordinates given, or all, as an array that the kernel can read."""
     if coordinates is None:
         return np.arange(target.dimension, dtype=np.int64)

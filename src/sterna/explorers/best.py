@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD, Program
 from sterna.engine.streams import Stream, uniform
 from sterna.explorers.base import MOST_DIVERGED, Bound, Explorer, all_coordinates
-from sterna.explorers.composition import ENTRY, check_explorers, compose, moved_on, run_part
+from sterna.explorers.composition import ENTRY, check_explorers, compose, offset_pointer, run_part
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: number of parts, the one chosen (-1 while they are on trial), number of
 # quantities watched, rounds after which it was tuned; then the centre and scale of each quantity. The first of these is
@@ -51,44 +49,48 @@ def squashed(distance: float, scale: float) -> float:
 
 
 @inlined
-def distance_of(quantity: int, x: Numbers, logs: Numbers, coordinates: Integers, parameters: Numbers) -> float:
+def distance_of(
+    quantity: int, x: FloatArray, log_densities: FloatArray, coordinates: IntArray, parameters: FloatArray
+) -> float:
     """Return how far the energy, or a coordinate, is from its centre; so that its square is a number."""
-    value = logs[LOG_LIKELIHOOD] if quantity == 0 else x[coordinates[quantity - 1]]
+    value = log_densities[LOG_LIKELIHOOD] if quantity == 0 else x[coordinates[quantity - 1]]
     return min(max(value - parameters[CENTRES + 2 * quantity], -FARTHEST), FARTHEST)
 
 
 @compiled
 def explore_on_trial(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Run the part chosen; while none is, one drawn evenly, and sum how far it moved and at what cost."""
     table = as_pointer(data[0], types.int64)
     parts, watched = int(parameters[PARTS]), int(parameters[WATCHED])
     if parameters[CHOSEN] != ON_TRIAL:
-        run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * int(parameters[CHOSEN]), stream)
+        run_part(
+            program, x, log_densities, beta, parameters, statistics, table, ENTRY * int(parameters[CHOSEN]), stream
+        )
         return
     coordinates = as_pointer(data[1], types.int64)
     own = MOVES + watched
-    sums = moved_on(statistics, parts * own)
-    before = moved_on(sums, SUMS * watched)
+    sums = offset_pointer(statistics, parts * own)
+    before = offset_pointer(sums, SUMS * watched)
     part = int(uniform(stream) * parts)
-    evaluations, gradients = logs[EVALUATIONS], logs[GRADIENTS]
+    evaluations, gradients = log_densities[EVALUATIONS], log_densities[GRADIENTS]
     for q in range(watched):
-        before[q] = squashed(distance_of(q, x, logs, coordinates, parameters), parameters[CENTRES + 2 * q + 1])
-    run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * part, stream)
-    record = moved_on(statistics, part * own)
+        before[q] = squashed(distance_of(q, x, log_densities, coordinates, parameters), parameters[CENTRES + 2 * q + 1])
+    run_part(program, x, log_densities, beta, parameters, statistics, table, ENTRY * part, stream)
+    record = offset_pointer(statistics, part * own)
     record[CALLS] += 1.0
-    record[COST] += logs[EVALUATIONS] - evaluations
-    record[SLOPES] += logs[GRADIENTS] - gradients
+    record[COST] += log_densities[EVALUATIONS] - evaluations
+    record[SLOPES] += log_densities[GRADIENTS] - gradients
     for q in range(watched):
-        distance = distance_of(q, x, logs, coordinates, parameters)
+        distance = distance_of(q, x, log_densities, coordinates, parameters)
         small = squashed(distance, parameters[CENTRES + 2 * q + 1])
         record[MOVES + q] += (small - before[q]) ** 2
         sums[SUMS * q] += small
@@ -108,10 +110,10 @@ class Trial:
 
     @property
     def n_sums(self) -> int:
-        """Numbers in a chain's row of statistics, scratch included."""
+        """FloatArray in a chain's row of statistics, scratch included."""
         return len(self.names) * (MOVES + self.watched) + (SUMS + 1) * self.watched
 
-    def tune(self, head: Numbers, sums: Numbers, diverged: Numbers) -> Numbers:
+    def tune(self, head: FloatArray, sums: FloatArray, diverged: FloatArray) -> FloatArray:
         """Choose a part after a round long enough; else learn centres and scales for the next.
 
         What diverges looks quick, as it leaves out what is slow. So it is not chosen, or no longer: then the first is.
@@ -137,7 +139,7 @@ class Trial:
         scales[:] = np.where(spread > 0.0, spread, scales)
         return head
 
-    def prices(self, records: Numbers, values: Numbers) -> Numbers:
+    def prices(self, records: FloatArray, values: FloatArray) -> FloatArray:
         """Cost of an independent draw by every part: of its slowest quantity, in the mean over the chains that it met.
 
         A quantity of variance v that moves by m in the square mean keeps r = 1 - m / 2v of itself, and (1 + r)/(1 - r)
@@ -158,19 +160,19 @@ class Trial:
             prices = np.where(calls[:, :, None] > 0.0, memory * (work / calls)[:, :, None], 0.0)
         return np.asarray((prices.sum(axis=0) / (calls > 0.0).sum(axis=0)[:, None]).max(axis=1))
 
-    def chosen(self, parameters: Numbers) -> str | None:
+    def chosen(self, parameters: FloatArray) -> str | None:
         """Return the name of the part chosen, if one is."""
         part = int(parameters[0, CHOSEN])
         return None if part == ON_TRIAL else self.names[part]
 
-    def unreached(self, shares: Numbers, sums: Numbers) -> Numbers:
+    def unreached(self, shares: FloatArray, sums: FloatArray) -> FloatArray:
         """Return the share of the part chosen; while all are on trial the safest of them reaches what others do not."""
         calls = self._split(sums)[0][:, :, CALLS].T
         if calls.sum() == 0:
             return np.asarray(shares.max(axis=0))
         return np.where(calls.any(axis=0), np.where(calls > 0, shares, np.inf).min(axis=0), 0.0)
 
-    def _split(self, sums: Numbers) -> tuple[Numbers, Numbers]:
+    def _split(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Divide statistics into the parts' records (chain, part, place) and the sums of quantities."""
         parts, own = len(self.names), MOVES + self.watched
         records = sums[:, : parts * own].reshape(len(sums), parts, own)
@@ -202,7 +204,7 @@ class Best:
         """The names of the parts."""
         return f"best({', '.join(part.name for part in self.explorers)})"
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Bind every part to the same coordinates."""
         block = all_coordinates(target, coordinates)
         places = np.linspace(0, len(block) - 1, min(len(block), MOST_WATCHED)).astype(np.int64)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import address_of, as_address, as_pointer, caller, compiled, inlined
 from sterna.engine.program import EXPLORE, Program
@@ -14,12 +13,11 @@ from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, Explorer, add_up, carry_nearest, choose_nothing
 from sterna.explorers.move import as_move
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # What a part's entry in the table says: address of its kernel, address of its data's addresses, and where its
 # parameters and its statistics begin in a chain's rows.
@@ -29,24 +27,24 @@ ENTRY = 4
 call_part = caller(EXPLORE)
 
 # Return the next round's head from (head, its statistics, the shares of trajectories that diverged by part and chain).
-TuneHead = Callable[[Numbers, Numbers, Numbers], Numbers]
+TuneHead = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 # Return the share of diverged trajectories that counts, by chain, from (shares by part and chain, the head's sums).
-Unreached = Callable[[Numbers, Numbers], Numbers]
+Unreached = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def of_the_worst(shares: Numbers, sums: Numbers) -> Numbers:
+def of_the_worst(shares: FloatArray, sums: FloatArray) -> FloatArray:
     """Return the share of the part that diverged most."""
     return np.asarray(shares.max(axis=0))
 
 
-def keep_head(head: Numbers, sums: Numbers, diverged: Numbers) -> Numbers:
+def keep_head(head: FloatArray, sums: FloatArray, diverged: FloatArray) -> FloatArray:
     """Tune nothing."""
     return head
 
 
 @inlined
-def moved_on(numbers: Any, places: int) -> Any:
+def offset_pointer(numbers: Any, places: int) -> Any:
     """Return the pointer to a later number."""
     return as_pointer(as_address(numbers) + 8 * places, types.float64)
 
@@ -54,48 +52,48 @@ def moved_on(numbers: Any, places: int) -> Any:
 @inlined
 def run_part(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    entry: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    entry: IntArray,
     place: int,
     stream: Stream,
 ) -> None:
     """Run the part whose entry begins at a place of the table."""
-    own = moved_on(parameters, entry[place + PARAMETERS])
-    sums = moved_on(statistics, entry[place + STATISTICS])
+    own = offset_pointer(parameters, entry[place + PARAMETERS])
+    sums = offset_pointer(statistics, entry[place + STATISTICS])
     data = as_pointer(entry[place + DATA], types.int64)
-    call_part(entry[place + KERNEL], (program, x, logs, beta, own, sums, data, stream))
+    call_part(entry[place + KERNEL], (program, x, log_densities, beta, own, sums, data, stream))
 
 
 @compiled
 def explore_in_turn(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Run all parts, one after the other; the first parameter is their number."""
     table = as_pointer(data[0], types.int64)
     for part in range(int(parameters[0])):
-        run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * part, stream)
+        run_part(program, x, log_densities, beta, parameters, statistics, table, ENTRY * part, stream)
 
 
 @compiled
 def explore_by_chance(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Run one part, drawn by the weights that follow the number of parts; which one does not depend on the state."""
@@ -105,7 +103,7 @@ def explore_by_chance(
     while part < parts - 1 and rest >= parameters[1 + part]:
         rest -= parameters[1 + part]
         part += 1
-    run_part(program, x, logs, beta, parameters, statistics, table, ENTRY * part, stream)
+    run_part(program, x, log_densities, beta, parameters, statistics, table, ENTRY * part, stream)
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class Parts:
     """Bound parts whose parameters and statistics lie side by side, both behind a head."""
 
     bound: tuple[Bound, ...]
-    head: Numbers
+    head: FloatArray
     n_sums: int
     """Statistics of the composition itself, before those of its parts."""
     tune_head: TuneHead
@@ -121,13 +119,13 @@ class Parts:
     """Lengths of the parts' parameters, known once they have started."""
     unreached: Unreached
 
-    def start(self, draw: Draw) -> Numbers:
+    def start(self, draw: Draw) -> FloatArray:
         """Start every part."""
         rows = [part.start(draw) for part in self.bound]
         self.lengths[:] = [len(row) for row in rows]
         return np.concatenate([self.head, *rows])
 
-    def each(self, change: Callable[[int, Numbers], Numbers], parameters: Numbers) -> list[Numbers]:
+    def each(self, change: Callable[[int, FloatArray], FloatArray], parameters: FloatArray) -> list[FloatArray]:
         """Change every part's own columns."""
         columns, place = [], len(self.head)
         for number, length in enumerate(self.lengths):
@@ -135,20 +133,20 @@ class Parts:
             place += length
         return columns
 
-    def tune(self, parameters: Numbers, statistics: Numbers) -> Numbers:
+    def tune(self, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
         """Tune the head and every part, each by its own statistics."""
         sums = statistics[:, : self.n_sums]
         head = self.tune_head(parameters[:, : len(self.head)], sums, self._shares(statistics))
         parts = self.each(lambda k, own: self.bound[k].tune(own, self._statistics(k, statistics)), parameters)
         return np.ascontiguousarray(np.hstack([head, *parts]))
 
-    def carry(self, parameters: Numbers, old_schedule: Numbers, new_schedule: Numbers) -> Numbers:
+    def carry(self, parameters: FloatArray, old_schedule: FloatArray, new_schedule: FloatArray) -> FloatArray:
         """Carry the head and every part's parameters over."""
         head = carry_nearest(parameters[:, : len(self.head)], old_schedule, new_schedule)
         parts = self.each(lambda k, own: self.bound[k].carry(own, old_schedule, new_schedule), parameters)
         return np.ascontiguousarray(np.hstack([head, *parts]))
 
-    def merge(self, statistics: Sequence[Numbers]) -> Numbers:
+    def merge(self, statistics: Sequence[FloatArray]) -> FloatArray:
         """Merge the head's and every part's statistics; nothing is kept of their scratch."""
         merged = np.zeros_like(statistics[0])
         merged[:, : self.n_sums] = add_up([rows[:, : self.n_sums] for rows in statistics])
@@ -157,18 +155,18 @@ class Parts:
             self._statistics(k, merged)[:] = self.bound[k].merge(own)
         return merged
 
-    def diverged(self, statistics: Numbers) -> Numbers:
+    def diverged(self, statistics: FloatArray) -> FloatArray:
         """Return the share that counts, of all parts'."""
         return self.unreached(self._shares(statistics), statistics[:, : self.n_sums])
 
-    def _shares(self, statistics: Numbers) -> Numbers:
+    def _shares(self, statistics: FloatArray) -> FloatArray:
         return np.array([self.diverged_part(k, statistics) for k in range(len(self.bound))])
 
-    def diverged_part(self, part: int, statistics: Numbers) -> Numbers:
+    def diverged_part(self, part: int, statistics: FloatArray) -> FloatArray:
         """Return the share of one part's trajectories that diverged."""
         return self.bound[part].diverged(self._statistics(part, statistics))
 
-    def _statistics(self, part: int, statistics: Numbers) -> Numbers:
+    def _statistics(self, part: int, statistics: FloatArray) -> FloatArray:
         begin = self.n_sums + sum(other.n_row for other in self.bound[:part])
         return statistics[:, begin : begin + self.bound[part].n_statistics]
 
@@ -179,8 +177,8 @@ def compose(
     head: Sequence[float],
     n_sums: int = 0,
     tune_head: TuneHead = keep_head,
-    chosen: Callable[[Numbers], str | None] = choose_nothing,
-    data: tuple[Integers, ...] = (),
+    chosen: Callable[[FloatArray], str | None] = choose_nothing,
+    data: tuple[IntArray, ...] = (),
     unreached: Unreached = of_the_worst,
 ) -> Bound:
     """Bind several parts as one, with parameters and statistics of its own before those of its parts."""
@@ -188,7 +186,7 @@ def compose(
     addresses = [np.array([a.ctypes.data for a in part.data] or [0], dtype=np.int64) for part in parts]
     table = np.zeros(ENTRY * len(parts), dtype=np.int64)
 
-    def start(draw: Draw) -> Numbers:
+    def start(draw: Draw) -> FloatArray:
         row = made.start(draw)
         place, sums = len(head), n_sums
         for k, part in enumerate(parts):
@@ -231,7 +229,7 @@ class Cycle:
         """The names of the parts."""
         return f"cycle({', '.join(part.name for part in self.explorers)})"
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Bind every part to the same coordinates."""
         parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
         return compose(explore_in_turn, parts, [len(parts)])
@@ -262,7 +260,7 @@ class Mix:
         """The names of the parts."""
         return f"mix({', '.join(part.name for part in self.explorers)})"
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Bind every part to the same coordinates."""
         parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
         return compose(explore_by_chance, parts, [len(parts), *self.weights])
@@ -281,7 +279,7 @@ class Blocks:
         """The blocks and their explorers."""
         return ", ".join(f"{' and '.join(names)}: {part.name}" for names, part in self.explorers.items())
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Bind every explorer to its variables, which together must be all of them."""
         if coordinates is not None:
             raise OptionError("A dict of explorers cannot be part of another explorer: it divides all variables.")
@@ -304,7 +302,7 @@ class Blocks:
         return compose(explore_in_turn, parts, [len(parts)])
 
 
-def _coordinates(target: "Target", names: tuple[str, ...]) -> Integers:
+def _coordinates(target: "Target", names: tuple[str, ...]) -> IntArray:
     """Coordinates of some variables."""
     parts = [np.arange(v.start, v.stop) for v in target.space.variables if v.name in names]
     return np.concatenate(parts).astype(np.int64)

@@ -6,9 +6,6 @@ Where several explorers suit, the tuning rounds find the best of them (`sterna.e
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sterna.engine.densities import NORMAL
 from sterna.engine.program import REAL
 from sterna.explorers.automala import AutoMALA
@@ -21,11 +18,11 @@ from sterna.explorers.fitted import Fitted
 from sterna.explorers.hamiltonian import HMC
 from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.slice import Slice
+from sterna.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Integers = NDArray[np.int64]
 
 # An evaluation of so many seconds costs more than all else that an explorer does.
 EXPENSIVE = 1e-5
@@ -43,7 +40,7 @@ def default_explorer(target: "Target") -> Explorer:
     """
     if target.explorer is not None:
         return target.explorer
-    real = target.program.sort == REAL
+    real = target.program.value_type == REAL
     if not real.any():
         return Slice()
     candidates = _for_real_variables(target, real)
@@ -51,13 +48,13 @@ def default_explorer(target: "Target") -> Explorer:
     return Best(Slice(), *others) if others else Slice()
 
 
-def _for_real_variables(target: "Target", real: NDArray[np.bool_]) -> list[Explorer]:
+def _for_real_variables(target: "Target", real: BoolArray) -> list[Explorer]:
     """Return what suits the real variables, besides slices."""
     found: list[Explorer] = []
     if target.has_gradient:
         found += [HMC(), AutoMALA()]
     independent = target.program.log_reference == 0
-    if independent and (target.program.kind[real] == NORMAL).all():
+    if independent and (target.program.family[real] == NORMAL).all():
         found.append(Elliptical())
     if target.cost.seconds > EXPENSIVE:
         found.append(Metropolis())
@@ -77,10 +74,10 @@ class OnReals:
         """Both names."""
         return f"{self.explorer.name} and slice"
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Bind both, each to its kind of coordinates, if there are any."""
         block = all_coordinates(target, coordinates)
-        real = target.program.sort[block] == REAL
+        real = target.program.value_type[block] == REAL
         kinds = [(self.explorer, block[real]), (Slice(), block[~real])]
         parts = [explorer.bind(target, own) for explorer, own in kinds if len(own) > 0]
         return compose(explore_in_turn, parts, [len(parts)])

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.densities import NORMAL, normal_log_density
@@ -14,12 +13,11 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_li
 from sterna.engine.streams import Stream, exponential, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: moves in a scan, and number of coordinates.
 MOVES, COUNT = 0, 1
@@ -29,54 +27,54 @@ MAX_SHRINKS = 300
 
 
 @inlined
-def block_log_reference(program: Program, x: Numbers, coordinates: Integers, count: int) -> float:
+def block_log_reference(program: Program, x: FloatArray, coordinates: IntArray, count: int) -> float:
     """Log-density of the reference of a block of normal coordinates."""
     total = 0.0
     for k in range(count):
         i = coordinates[k]
-        total += normal_log_density(program.numbers, 4 * i, x[i])
+        total += normal_log_density(program.constants, 4 * i, x[i])
     return total
 
 
 @inlined
 def place_on_ellipse(
-    program: Program, x: Numbers, coordinates: Integers, count: int, scratch: Numbers, angle: float
+    program: Program, x: FloatArray, coordinates: IntArray, count: int, scratch: FloatArray, angle: float
 ) -> None:
     """Go to an angle of the ellipse through the old state, at 0, and a draw from the reference, at a right angle."""
     cosine, sine = math.cos(angle), math.sin(angle)
     for k in range(count):
         i = coordinates[k]
-        mean = program.numbers[4 * i]
+        mean = program.constants[4 * i]
         x[i] = mean + cosine * (scratch[count + k] - mean) + sine * scratch[k]
 
 
 @compiled
 def move(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    coordinates: Integers,
+    coordinates: IntArray,
     count: int,
-    scratch: Numbers,
+    scratch: FloatArray,
     stream: Stream,
 ) -> None:
     """Move a block once; the scratch holds the draw's distance from the mean, and behind it the old state."""
     fill_normals(scratch, count, stream)
     for k in range(count):
         i = coordinates[k]
-        scratch[k] /= program.numbers[4 * i + 1]
+        scratch[k] /= program.constants[4 * i + 1]
         scratch[count + k] = x[i]
     before = block_log_reference(program, x, coordinates, count)
-    level = annealed(0.0, beta, logs[LOG_LIKELIHOOD]) - exponential(stream)
+    level = annealed(0.0, beta, log_densities[LOG_LIKELIHOOD]) - exponential(stream)
     angle = 2.0 * math.pi * uniform(stream)
     low, high = angle - 2.0 * math.pi, angle
     for _ in range(MAX_SHRINKS):
         place_on_ellipse(program, x, coordinates, count, scratch, angle)
-        likelihood = log_likelihood(program, x, logs)
+        likelihood = log_likelihood(program, x, log_densities)
         if annealed(0.0, beta, likelihood) >= level:
-            logs[LOG_REFERENCE] += block_log_reference(program, x, coordinates, count) - before
-            logs[LOG_LIKELIHOOD] = likelihood
+            log_densities[LOG_REFERENCE] += block_log_reference(program, x, coordinates, count) - before
+            log_densities[LOG_LIKELIHOOD] = likelihood
             return
         if angle < 0.0:
             low = angle
@@ -91,18 +89,18 @@ def move(
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Move the block a number of times."""
     coordinates, count = as_pointer(data[0], types.int64), int(parameters[COUNT])
     for _ in range(int(parameters[MOVES])):
-        move(program, x, logs, beta, coordinates, count, statistics, stream)
+        move(program, x, log_densities, beta, coordinates, count, statistics, stream)
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ class Elliptical:
                 "give a whole number from 0 up."
             )
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for coordinates of a target, all of which must be normal under the reference."""
         block = all_coordinates(target, coordinates)
         check_normal(target, block)
@@ -152,7 +150,7 @@ class Elliptical:
         return Bound(kernel=explore, data=(block,), start=lambda draw: row, n_scratch=2 * len(block))
 
 
-def check_normal(target: "Target", block: Integers) -> None:
+def check_normal(target: "Target", block: IntArray) -> None:
     """Check that the reference of every coordinate of a block is an independent normal distribution."""
     if target.program.log_reference != 0:
         raise OptionError(
@@ -160,10 +158,10 @@ def check_normal(target: "Target", block: Integers) -> None:
             'distributions, such as {"x": sterna.Normal(0, 1)} or sterna.MultivariateNormal, or use sterna.Slice().'
         )
     own = [v for v in target.space.variables if ((block >= v.start) & (block < v.stop)).any()]
-    others = [v.name for v in own if target.program.kind[v.start] != NORMAL]
+    others = [v.name for v in own if target.program.family[v.start] != NORMAL]
     if not others:
         return
-    normal = [v.name for v in target.space.variables if target.program.kind[v.start] == NORMAL]
+    normal = [v.name for v in target.space.variables if target.program.family[v.start] == NORMAL]
     blocks = [f"{_names(normal)}: Elliptical()"] if normal else []
     raise OptionError(
         f"Elliptical explores variables whose reference is Normal or MultivariateNormal, which {', '.join(others)} "

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import Program
@@ -28,7 +27,7 @@ from sterna.explorers.archive import (
     recorded,
 )
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
-from sterna.explorers.composition import moved_on
+from sterna.explorers.composition import offset_pointer
 from sterna.explorers.line_moves import (
     best_scale,
     change_of_scale,
@@ -39,12 +38,11 @@ from sterna.explorers.line_moves import (
     spread_of,
     step,
 )
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, shares of snooker moves,
 # of jumps and of radial moves, scale of a step and of a radial move, numbers of centres and of points in the archive;
@@ -70,7 +68,8 @@ def other_than(first: int, points: int, stream: Stream) -> int:
 
 @inlined
 def along_difference(
-    count: int, size: float, noise: float, units: Numbers, archive: Numbers, points: int, here: Numbers, there: Numbers,
+    count: int, size: float, noise: float, units: FloatArray, archive: FloatArray, points: int, here: FloatArray,
+    there: FloatArray,
     stream: Stream,
 ) -> None:  # fmt: skip
     """Propose here plus the difference of two points, times a size, and noise: either order of the two is as likely."""
@@ -83,7 +82,7 @@ def along_difference(
 
 @inlined
 def through_point(
-    count: int, size: float, archive: Numbers, points: int, here: Numbers, there: Numbers, stream: Stream
+    count: int, size: float, archive: FloatArray, points: int, here: FloatArray, there: FloatArray, stream: Stream
 ) -> float:
     """Propose a place on the line through here and a point of the archive; return the logarithm of its factor.
 
@@ -111,7 +110,7 @@ def through_point(
 
 
 @inlined
-def nearest(count: int, line: Numbers, centres: Numbers, n_centres: int, units: Numbers) -> int:
+def nearest(count: int, line: FloatArray, centres: FloatArray, n_centres: int, units: FloatArray) -> int:
     """Find the centre nearest to a place."""
     best, least = 0, math.inf
     for c in range(n_centres):
@@ -126,7 +125,13 @@ def nearest(count: int, line: Numbers, centres: Numbers, n_centres: int, units: 
 
 @inlined
 def from_centre(
-    count: int, stretch: float, centres: Numbers, n_centres: int, units: Numbers, here: Numbers, there: Numbers
+    count: int,
+    stretch: float,
+    centres: FloatArray,
+    n_centres: int,
+    units: FloatArray,
+    here: FloatArray,
+    there: FloatArray,
 ) -> float:
     """Propose a place on the ray from the nearest centre, exp(stretch) times as far; return its factor's logarithm.
 
@@ -145,21 +150,21 @@ def from_centre(
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Propose a number of moves, and record where they end."""
     coordinates = as_pointer(data[0], types.int64)
     count, room, points = int(parameters[COUNT]), int(parameters[ROOM]), int(parameters[POINTS])
-    units, centres = moved_on(parameters, UNITS), moved_on(parameters, UNITS + count)
-    archive, n_centres = moved_on(centres, MOST_CENTRES * count), int(parameters[CENTRES])
-    here = moved_on(statistics, RECORD + room * count)
-    there, kept = moved_on(here, count), moved_on(here, 2 * count)
+    units, centres = offset_pointer(parameters, UNITS), offset_pointer(parameters, UNITS + count)
+    archive, n_centres = offset_pointer(centres, MOST_CENTRES * count), int(parameters[CENTRES])
+    here = offset_pointer(statistics, RECORD + room * count)
+    there, kept = offset_pointer(here, count), offset_pointer(here, 2 * count)
     scale, jump = parameters[SCALE], parameters[SNOOKER] + parameters[JUMP]
     radial = jump + parameters[RADIAL]
     noise = NOISE_SHARE * scale
@@ -179,7 +184,9 @@ def explore(
             along_difference(count, size, noise, units, archive, points, here, there, stream)
         probability = 0.0
         if log_factor > -math.inf:
-            probability = step(program, x, logs, beta, coordinates, count, here, there, kept, log_factor, stream)
+            probability = step(
+                program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, stream
+            )
         if place >= 0:
             statistics[place] += 1.0
             statistics[place + 1] += probability
@@ -232,7 +239,7 @@ class Evolution:
         if self.archive is not None and (not isinstance(self.archive, (int, np.integer)) or self.archive < 10):
             raise OptionError(f"Evolution(archive={self.archive!r}): give the number of draws to keep, at least 10.")
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: an archive for each chain, of its own draws in the last round."""
         block = all_coordinates(target, coordinates)
         check_real("Evolution", target, block)
@@ -253,7 +260,7 @@ class Evolution:
         )
 
 
-def first_archive(program: Program, block: Integers, room: int, head: Numbers, draw: Draw) -> Numbers:
+def first_archive(program: Program, block: IntArray, room: int, head: FloatArray, draw: Draw) -> FloatArray:
     """Return the first round's parameters: the archive holds draws from the reference."""
     row = np.concatenate([head, np.zeros(2 + (1 + MOST_CENTRES + room) * len(block))])
     store_archive(row, on_line(program, block, draw(room)))
@@ -265,7 +272,7 @@ def best_stretch(count: int) -> float:
     return best_scale(2 * count)
 
 
-def store_archive(row: Numbers, points: Numbers) -> None:
+def store_archive(row: FloatArray, points: FloatArray) -> None:
     """Write an archive into a chain's row of parameters, with its unit and centres."""
     count = points.shape[1]
     units = spread_of(points)[1]
@@ -276,14 +283,14 @@ def store_archive(row: Numbers, points: Numbers) -> None:
         row[place : place + numbers.size] = numbers.ravel()
 
 
-def archive_of(row: Numbers) -> Numbers:
+def archive_of(row: FloatArray) -> FloatArray:
     """Read the archive from a chain's row of parameters."""
     count, points = int(row[COUNT]), int(row[POINTS])
     begin = UNITS + (1 + MOST_CENTRES) * count
     return np.asarray(row[begin : begin + points * count].reshape(points, count))
 
 
-def tune(parameters: Numbers, statistics: Numbers) -> Numbers:
+def tune(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
     """Return new archives and scales by chain.
 
     The scale is the one that acceptance asks for, for steps of the size that was tried: where the archive has become

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import Program
@@ -29,15 +28,14 @@ from sterna.explorers.archive import (
     recorded,
 )
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
-from sterna.explorers.composition import moved_on
+from sterna.explorers.composition import offset_pointer
 from sterna.explorers.line_moves import check_moves, check_real, on_line, read_line, spread_of, step
 from sterna.explorers.metropolis import pack
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, degrees of freedom,
 # number of laws; then of each law its weight, its log-weight with all constants of its density, its centre and, by
@@ -54,7 +52,7 @@ def size_of_law(count: int) -> int:
 
 @inlined
 def draw_from_laws(
-    count: int, n_laws: int, freedom: float, laws: Numbers, there: Numbers, normals: Numbers, stream: Stream
+    count: int, n_laws: int, freedom: float, laws: FloatArray, there: FloatArray, normals: FloatArray, stream: Stream
 ) -> None:
     """Draw a place from one of the laws, taken by their weights."""
     size, chosen, rest = size_of_law(count), 0, uniform(stream)
@@ -76,7 +74,7 @@ def draw_from_laws(
 
 @inlined
 def log_density_of_laws(
-    count: int, n_laws: int, freedom: float, laws: Numbers, line: Numbers, solved: Numbers
+    count: int, n_laws: int, freedom: float, laws: FloatArray, line: FloatArray, solved: FloatArray
 ) -> float:
     """Log-density of the proposal at a place, by substitution through every factor."""
     size = size_of_law(count)
@@ -104,26 +102,26 @@ def log_density_of_laws(
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Propose fresh places from the fitted laws, and record where that ends."""
     coordinates = as_pointer(data[0], types.int64)
     count, room, n_laws = int(parameters[COUNT]), int(parameters[ROOM]), int(parameters[LAWS])
-    freedom, laws = parameters[FREEDOM], moved_on(parameters, FIRST)
-    here = moved_on(statistics, RECORD + room * count)
-    there, kept, work = moved_on(here, count), moved_on(here, 2 * count), moved_on(here, 3 * count)
+    freedom, laws = parameters[FREEDOM], offset_pointer(parameters, FIRST)
+    here = offset_pointer(statistics, RECORD + room * count)
+    there, kept, work = offset_pointer(here, count), offset_pointer(here, 2 * count), offset_pointer(here, 3 * count)
     read_line(program, x, coordinates, count, here)
     for _ in range(int(parameters[MOVES])):
         draw_from_laws(count, n_laws, freedom, laws, there, work, stream)
         log_factor = log_density_of_laws(count, n_laws, freedom, laws, here, work)
         log_factor -= log_density_of_laws(count, n_laws, freedom, laws, there, work)
-        probability = step(program, x, logs, beta, coordinates, count, here, there, kept, log_factor, stream)
+        probability = step(program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, stream)
         statistics[COUNTS] += 1.0
         statistics[COUNTS + 1] += probability
     record_state(count, room, here, statistics)
@@ -134,7 +132,7 @@ class Fitted:
     """Fresh states from Student laws fitted to each chain's draws of the last round: one evaluation a proposal.
 
     Where the chain's law is a few clouds, each nearly normal, most proposals are accepted, and a scan leaves nothing of
-    the state before it; modes change places too. Elsewhere few are accepted, so it is best together with a walk,
+    the state before it; modes change places too. RemoteEvaluator few are accepted, so it is best together with a walk,
     `Cycle(Evolution(), Fitted())`. For real variables alone, on the whole line where they are bounded.
 
     Parameters
@@ -168,7 +166,7 @@ class Fitted:
         if not 0.0 < self.freedom < math.inf:
             raise OptionError(f"Fitted(freedom={self.freedom!r}): give a positive number of degrees of freedom.")
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: laws for each chain, fitted to its own draws in the last round."""
         block = all_coordinates(target, coordinates)
         check_real("Fitted", target, block)
@@ -187,14 +185,14 @@ class Fitted:
         )
 
 
-def first_laws(program: Program, block: Integers, head: Numbers, draw: Draw) -> Numbers:
+def first_laws(program: Program, block: IntArray, head: FloatArray, draw: Draw) -> FloatArray:
     """Return the first round's parameters: laws fitted to draws from the reference."""
     row = np.concatenate([head, np.zeros(1 + MOST_CENTRES * size_of_law(len(block)))])
     store_laws(row, on_line(program, block, draw(int(head[ROOM]))))
     return row
 
 
-def tune(parameters: Numbers, statistics: Numbers) -> Numbers:
+def tune(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
     """Return new laws by chain."""
     tuned = parameters.copy()
     count, room = int(parameters[0, COUNT]), int(parameters[0, ROOM])
@@ -206,7 +204,7 @@ def tune(parameters: Numbers, statistics: Numbers) -> Numbers:
     return tuned
 
 
-def store_laws(row: Numbers, points: Numbers) -> None:
+def store_laws(row: FloatArray, points: FloatArray) -> None:
     """Fit a law to each cloud of points.
 
     Covariances of clouds of few points are drawn towards that of all clouds about their centres, and this towards its
@@ -235,7 +233,7 @@ def store_laws(row: Numbers, points: Numbers) -> None:
         )
 
 
-def shrunk(covariance: Numbers, points: int) -> Numbers:
+def shrunk(covariance: FloatArray, points: int) -> FloatArray:
     """Draw a covariance towards its diagonal, the more so the fewer points it is of; no variance may be zero."""
     variances = np.maximum(np.diag(covariance), 1e-6)
     trust = points / (points + len(variances) + 5.0)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine import callback
 from sterna.engine.compilation import as_address, as_pointer, caller, compiled, inlined
@@ -30,12 +29,11 @@ from sterna.engine.program import (
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST_VALUES = 256
 
@@ -68,50 +66,50 @@ def log_sum(a: float, b: float) -> float:
 @inlined
 def number_of_values(program: Program, i: int) -> int:
     """Count the values of a finite coordinate."""
-    return 2 if program.sort[i] == BINARY else int(program.upper[i] - program.lower[i]) + 1
+    return 2 if program.value_type[i] == BINARY else int(program.upper[i] - program.lower[i]) + 1
 
 
 @inlined
 def value_at(program: Program, i: int, number: int) -> float:
     """Return a value of a finite coordinate; a binary one has its two bounds, which need not be neighbours."""
-    step = program.upper[i] - program.lower[i] if program.sort[i] == BINARY else 1.0
+    step = program.upper[i] - program.lower[i] if program.value_type[i] == BINARY else 1.0
     return program.lower[i] + step * number
 
 
 @compiled
-def draw_value(program: Program, x: Numbers, i: int, beta: float, logs: Numbers, stream: Stream) -> None:
+def draw_value(program: Program, x: FloatArray, i: int, beta: float, log_densities: FloatArray, stream: Stream) -> None:
     """Draw a finite coordinate from its exact conditional law, by evaluating all of its other values."""
     here = x[i]
-    reference_here = reference_of(program, x, i, here, logs)
-    chosen, reference_chosen, likelihood_chosen = here, reference_here, logs[LOG_LIKELIHOOD]
-    total, last = annealed(reference_here, beta, logs[LOG_LIKELIHOOD]), -math.inf
+    reference_here = reference_of(program, x, i, here, log_densities)
+    chosen, reference_chosen, likelihood_chosen = here, reference_here, log_densities[LOG_LIKELIHOOD]
+    total, last = annealed(reference_here, beta, log_densities[LOG_LIKELIHOOD]), -math.inf
     for number in range(number_of_values(program, i)):
         value = value_at(program, i, number)
         if value == here:
             continue
-        reference = coordinate_reference(program, x, i, here, value, logs)
+        reference = coordinate_reference(program, x, i, here, value, log_densities)
         if reference == -math.inf:
             continue
-        likelihood = coordinate_likelihood(program, x, i, here, value, logs)
+        likelihood = coordinate_likelihood(program, x, i, here, value, log_densities)
         density = annealed(reference, beta, likelihood)
         total = log_sum(total, last)
         if takes_over(total, density, stream):
             chosen, reference_chosen, likelihood_chosen = value, reference, likelihood
         last = density
     x[i] = chosen
-    logs[LOG_REFERENCE] += reference_chosen - reference_here
-    logs[LOG_LIKELIHOOD] = likelihood_chosen
+    log_densities[LOG_REFERENCE] += reference_chosen - reference_here
+    log_densities[LOG_LIKELIHOOD] = likelihood_chosen
 
 
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Draw coordinates in turn, each from its conditional law."""
@@ -119,14 +117,14 @@ def explore(
     updates, count = int(parameters[UPDATES]), int(parameters[COUNT])
     place = first_coordinate(updates, count, stream)
     for _ in range(updates):
-        draw_value(program, x, coordinates[place], beta, logs, stream)
+        draw_value(program, x, coordinates[place], beta, log_densities, stream)
         place += 1
         if place == count:
             place = 0
 
 
 @compiled
-def draw_by_weights(log_weights: Numbers, count: int, stream: Stream) -> int:
+def draw_by_weights(log_weights: FloatArray, count: int, stream: Stream) -> int:
     """Draw a number below `count` by weights given as logarithms."""
     chosen, total = -1, -math.inf
     for number in range(count):
@@ -146,12 +144,12 @@ def draw_by_weights(log_weights: Numbers, count: int, stream: Stream) -> int:
 @compiled
 def explore_by_conditional(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Draw coordinates in turn by the user's conditional laws; without a local change, evaluate once at the end."""
@@ -170,23 +168,23 @@ def explore_by_conditional(
         if value != here:
             changed = True
             if program.log_reference == 0:
-                before = coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, here)
-                after = coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, value)
-                logs[LOG_REFERENCE] += after - before
+                before = coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, here)
+                after = coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, value)
+                log_densities[LOG_REFERENCE] += after - before
             elif program.reference_change != 0:
-                logs[LOG_REFERENCE] = coordinate_reference(program, x, i, here, value, logs)
+                log_densities[LOG_REFERENCE] = coordinate_reference(program, x, i, here, value, log_densities)
             if program.likelihood_change != 0:
-                logs[LOG_LIKELIHOOD] = coordinate_likelihood(program, x, i, here, value, logs)
+                log_densities[LOG_LIKELIHOOD] = coordinate_likelihood(program, x, i, here, value, log_densities)
             x[i] = value
         place += 1
         if place == count:
             place = 0
     if changed:
         if program.log_reference != 0 and program.reference_change == 0:
-            logs[LOG_REFERENCE] = log_reference(program, x)
+            log_densities[LOG_REFERENCE] = log_reference(program, x)
         if program.likelihood_change == 0:
-            logs[LOG_LIKELIHOOD] = log_likelihood(program, x, logs)
-        if beta > 0.0 and logs[LOG_LIKELIHOOD] == -math.inf:
+            log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities)
+        if beta > 0.0 and log_densities[LOG_LIKELIHOOD] == -math.inf:
             raise NotANumber("log-likelihood is -inf, though conditional drew that state,")
 
 
@@ -238,7 +236,7 @@ class Gibbs:
         if self.conditional is not None and not callable(self.conditional):
             raise OptionError(f"Gibbs(conditional={self.conditional!r}) is not a function.")
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for coordinates of a target, all of which must have few values."""
         block = all_coordinates(target, coordinates)
         most = check_finite(target, block)
@@ -247,7 +245,7 @@ class Gibbs:
             return Bound(kernel=explore, data=(block,), start=lambda draw: row)
         entry, plain = target.conditional(self.conditional)
 
-        def start(draw: Draw) -> Numbers:
+        def start(draw: Draw) -> FloatArray:
             check_conditional(target, plain, block, draw)
             return row
 
@@ -259,25 +257,25 @@ class Gibbs:
         return bound
 
 
-def values_of(program: Program, i: int) -> Numbers:
+def values_of(program: Program, i: int) -> FloatArray:
     """Return all values of a finite coordinate, as compiled code counts them."""
     lower, upper = program.lower[i], program.upper[i]
-    return np.array([lower, upper]) if program.sort[i] == BINARY else np.arange(lower, upper + 1)
+    return np.array([lower, upper]) if program.value_type[i] == BINARY else np.arange(lower, upper + 1)
 
 
-def check_finite(target: "Target", block: Integers) -> int:
+def check_finite(target: "Target", block: IntArray) -> int:
     """Check that all coordinates of a block have few values, and return the largest number of them."""
     program = target.program
     for v in target.space.variables:
         own = block[(block >= v.start) & (block < v.stop)]
         if len(own) == 0:
             continue
-        if v.sort == REAL:
+        if v.value_type == REAL:
             raise OptionError(
                 f"Gibbs draws coordinates of finitely many values, and {v.name} is real: give a dict of explorers, "
                 f'such as {{"{v.name}": sterna.Slice(), ...}} with Gibbs() for the others.'
             )
-        if v.sort != BINARY and (program.upper[own] - program.lower[own]).max() >= MOST_VALUES:
+        if v.value_type != BINARY and (program.upper[own] - program.lower[own]).max() >= MOST_VALUES:
             raise OptionError(
                 f"Gibbs evaluates every value of a coordinate, and {v.name} has more than {MOST_VALUES}: "
                 f'explore it by {{"{v.name}": sterna.Slice(), ...}}.'
@@ -285,19 +283,19 @@ def check_finite(target: "Target", block: Integers) -> int:
     return max(values_of(program, i).size for i in block)
 
 
-def check_conditional(target: "Target", plain: Any, block: Integers, draw: Draw) -> None:
+def check_conditional(target: "Target", plain: Any, block: IntArray, draw: Draw) -> None:
     """Compare a user's conditional laws with those of the target, at a few draws from the reference."""
     step = max(1, len(block) // CHECKED_COORDINATES)
     for state in draw(CHECKED_DRAWS):
         for place in range(0, len(block), step):
-            logs = _evaluate_values(target, state, int(block[place]))
+            log_densities = _evaluate_values(target, state, int(block[place]))
             for beta in CHECKED_BETAS:
-                given = np.empty(len(logs))
+                given = np.empty(len(log_densities))
                 plain(state, place, beta, given)
-                _compare(target, state, int(block[place]), beta, given, logs)
+                _compare(target, state, int(block[place]), beta, given, log_densities)
 
 
-def _evaluate_values(target: "Target", state: Numbers, i: int) -> Numbers:
+def _evaluate_values(target: "Target", state: FloatArray, i: int) -> FloatArray:
     """Both log-densities at all values of coordinate i."""
     values = values_of(target.program, i)
     states = np.repeat(state[None], len(values), axis=0)
@@ -305,8 +303,10 @@ def _evaluate_values(target: "Target", state: Numbers, i: int) -> Numbers:
     return np.array([target.log_densities(other) for other in states])
 
 
-def _compare(target: "Target", state: Numbers, i: int, beta: float, given: Numbers, logs: Numbers) -> None:
-    exact = logs[:, 0] + beta * logs[:, 1]
+def _compare(
+    target: "Target", state: FloatArray, i: int, beta: float, given: FloatArray, log_densities: FloatArray
+) -> None:
+    exact = log_densities[:, 0] + beta * log_densities[:, 1]
     if exact.max() == -np.inf:
         # no chain comes here
         return

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
@@ -37,12 +36,11 @@ from sterna.explorers.leapfrog import (
     tables,
 )
 from sterna.explorers.metric import first_metric, tuned_metric, tuned_step_size
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # A trajectory of unstated length is a quarter turn of a normal law, after which the start is forgotten.
 QUARTER_TURN = 0.5 * math.pi
@@ -55,19 +53,19 @@ DIVERGENT = 30.0
 @inlined
 def walk(
     program: Any,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
     plain: bool,
 ) -> None:
     """Run trajectories, each from a fresh velocity."""
     line, memory = open_line(program, parameters, statistics, data, plain)
     start, point = point_at(line, memory, 0), point_at(line, memory, 1)
-    density = begin(program, line, start, x, logs, beta)
+    density = begin(program, line, start, x, log_densities, beta)
     for _ in range(int(parameters[TRAJECTORIES])):
         fill_normals(start.velocity, line.size, stream)
         before = density - kinetic_energy(line, start)
@@ -75,12 +73,12 @@ def walk(
         steps = int(parameters[FEWEST] + uniform(stream) * (parameters[MOST] - parameters[FEWEST] + 1.0))
         set_out(line, start, point)
         after, reached, reference, likelihood = -math.inf, -math.inf, -math.inf, -math.inf
-        leapt = leap(program, line, point, x, logs, beta, parameters[STEP_SIZE], steps)
+        leapt = leap(program, line, point, x, log_densities, beta, parameters[STEP_SIZE], steps)
         if leapt:
-            after, reached, reference, likelihood = log_joint(program, line, point, x, logs, beta)
+            after, reached, reference, likelihood = log_joint(program, line, point, x, log_densities, beta)
         probability = math.exp(min(after - before, 0.0)) if after > -math.inf else 0.0
         if uniform(stream) < probability:
-            density, logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD] = reached, reference, likelihood
+            density, log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD] = reached, reference, likelihood
             store(line, point, x, start)
         statistics[TRIED] += 1.0
         statistics[ACCEPTED] += probability
@@ -94,31 +92,31 @@ def walk(
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Explore one replica: the kernel for any target."""
-    walk(program, x, logs, beta, parameters, statistics, data, stream, False)
+    walk(program, x, log_densities, beta, parameters, statistics, data, stream, False)
 
 
 @compiled
 def explore_plain(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Explore one replica on a plain line."""
-    walk(program, x, logs, beta, parameters, statistics, data, stream, True)
+    walk(program, x, log_densities, beta, parameters, statistics, data, stream, True)
 
 
 @dataclass(frozen=True)
@@ -169,10 +167,10 @@ class HMC:
         check_metric("HMC", self.metric)
         check_count("HMC", "trajectories", self.trajectories)
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a metric and a step size for each chain."""
 
-        def with_steps(parameters: Numbers) -> Numbers:
+        def with_steps(parameters: FloatArray) -> FloatArray:
             """Set the least and greatest number of steps from the step size."""
             lengths = np.clip(np.ceil(QUARTER_TURN / parameters[:, STEP_SIZE]), 1, MOST_STEPS)
             steps = lengths if self.steps is None else np.full(len(parameters), float(self.steps))
@@ -216,7 +214,7 @@ class MALA:
         if self.trajectories is not None:
             check_count("MALA", "trajectories", self.trajectories)
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a metric and a step size for each chain."""
         return bind_walk("MALA", target, coordinates, self.metric, self.trajectories, 0.57, 3.0, lambda row: row)
 
@@ -224,7 +222,7 @@ class MALA:
 def bind_walk(
     what: str,
     target: "Target",
-    coordinates: Integers | None,
+    coordinates: IntArray | None,
     metric: str,
     trajectories: int | None,
     wanted: float,
@@ -237,11 +235,11 @@ def bind_walk(
     way, data = tables(target, block, dense)
     kernel = explore_plain if way == PLAIN else explore
 
-    def tune(parameters: Numbers, statistics: Numbers) -> Numbers:
+    def tune(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
         sized = tuned_step_size(parameters, statistics, wanted, order)
         return np.asarray(with_steps(tuned_metric(sized, statistics, count)))
 
-    def start(draw: Draw) -> Numbers:
+    def start(draw: Draw) -> FloatArray:
         head = [trajectories or steps_of_scan(count), count ** (-0.5 / order), 1.0, 1.0, count, way]
         row = np.concatenate([head, first_metric(target, block, dense, draw)])
         return np.asarray(with_steps(row[None])[0])
@@ -257,7 +255,7 @@ def bind_walk(
     )
 
 
-def share_diverged(statistics: Numbers) -> Numbers:
+def share_diverged(statistics: FloatArray) -> FloatArray:
     """Return the share of every chain's trajectories that diverged; one alone says nothing, and does not count."""
     diverged = statistics[:, DIVERGED]
     return np.where(diverged > 1.0, diverged, 0.0) / np.maximum(statistics[:, TRIED], 1.0)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled
 from sterna.engine.densities import coordinate_log_density
@@ -15,12 +14,11 @@ from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates
 from sterna.explorers.line_moves import acceptance, check_moves
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates of the block, and how many a proposal renews.
 MOVES, COUNT, AT_ONCE = 0, 1, 2
@@ -29,12 +27,12 @@ MOVES, COUNT, AT_ONCE = 0, 1, 2
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Propose fresh values of some coordinates; the reference is the proposal's law too, and cancels from the ratio."""
@@ -47,17 +45,17 @@ def explore(
         gain = 0.0
         for k in range(at_once):
             i = coordinates[(first + k) % count]
-            kind = program.kind[i]
+            family = program.family[i]
             # the row of statistics is the working memory: nothing is tuned
             statistics[k] = x[i]
-            new = draw_from_stream(kind, program.numbers, 4 * i, program.table, stream)
+            new = draw_from_stream(family, program.constants, 4 * i, program.table, stream)
             x[i] = min(max(new, program.lower[i]), program.upper[i])
-            gain += coordinate_log_density(kind, program.numbers, 4 * i, program.table, x[i])
-            gain -= coordinate_log_density(kind, program.numbers, 4 * i, program.table, statistics[k])
-        likelihood = log_likelihood(program, x, logs)
-        if uniform(stream) < acceptance(beta, 0.0, logs[LOG_LIKELIHOOD], likelihood):
-            logs[LOG_REFERENCE] += gain
-            logs[LOG_LIKELIHOOD] = likelihood
+            gain += coordinate_log_density(family, program.constants, 4 * i, program.table, x[i])
+            gain -= coordinate_log_density(family, program.constants, 4 * i, program.table, statistics[k])
+        likelihood = log_likelihood(program, x, log_densities)
+        if uniform(stream) < acceptance(beta, 0.0, log_densities[LOG_LIKELIHOOD], likelihood):
+            log_densities[LOG_REFERENCE] += gain
+            log_densities[LOG_LIKELIHOOD] = likelihood
         else:
             for k in range(at_once):
                 x[coordinates[(first + k) % count]] = statistics[k]
@@ -99,7 +97,7 @@ class Independence:
                 "give a whole number from 1 up, or leave it out for all."
             )
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target, whose reference must be of named distributions."""
         if target.program.log_reference != 0:
             raise OptionError(

@@ -28,13 +28,12 @@ from sterna.engine.program import (
 from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_line
 from sterna.errors import OptionError
 from sterna.explorers.base import all_coordinates
-from sterna.explorers.composition import moved_on
+from sterna.explorers.composition import offset_pointer
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # How a step is taken. Plain, which is compiled on its own: a diagonal metric for all coordinates of a target whose
 # reference is independent normal. The line is then the state itself, and loops have neither bounds nor cases; their
@@ -106,7 +105,7 @@ class Line(NamedTuple):
 
 
 @inlined
-def open_line(program: Program, parameters: Numbers, statistics: Numbers, data: Integers, plain: bool) -> Any:
+def open_line(program: Program, parameters: FloatArray, statistics: FloatArray, data: IntArray, plain: bool) -> Any:
     """Find the parts of a chain's rows, and the working memory behind its statistics.
 
     What is passed as a constant is one to the compiler: so a kernel for plain lines has no other ways in it.
@@ -115,7 +114,7 @@ def open_line(program: Program, parameters: Numbers, statistics: Numbers, data: 
     way = PLAIN if plain else DENSE if parameters[WAY] == DENSE else DIAGONAL
     size = SUMS + 2 * count if way != DENSE else SUMS + count + count * (count + 1) // 2
     memory = as_pointer((as_address(statistics) + 8 * size + 63) // 64 * 64, types.float64)
-    scale = moved_on(memory, 2 * whole_lines(program.dimension))
+    scale = offset_pointer(memory, 2 * whole_lines(program.dimension))
     for k in range(count):
         scale[k] = parameters[HEAD + count + k]
     line = Line(
@@ -125,13 +124,13 @@ def open_line(program: Program, parameters: Numbers, statistics: Numbers, data: 
         as_pointer(data[0], types.int64),
         as_pointer(data[1], types.float64),
         as_pointer(data[2], types.float64),
-        moved_on(parameters, HEAD),
+        offset_pointer(parameters, HEAD),
         scale,
-        moved_on(parameters, HEAD + 2 * count),
+        offset_pointer(parameters, HEAD + 2 * count),
         memory,
-        moved_on(memory, whole_lines(program.dimension)),
+        offset_pointer(memory, whole_lines(program.dimension)),
     )
-    return line, moved_on(scale, whole_lines(count))
+    return line, offset_pointer(scale, whole_lines(count))
 
 
 @inlined
@@ -140,27 +139,29 @@ def point_at(line: Line, memory: Any, number: int) -> Any:
     size = whole_lines(line.size)
     first = 4 * size * number
     return Point(
-        moved_on(memory, first),
-        moved_on(memory, first + size),
-        moved_on(memory, first + 2 * size),
-        moved_on(memory, first + 3 * size),
+        offset_pointer(memory, first),
+        offset_pointer(memory, first + size),
+        offset_pointer(memory, first + 2 * size),
+        offset_pointer(memory, first + 3 * size),
     )
 
 
 @inlined
-def state_of(line: Line, point: Point, x: Numbers) -> Any:
+def state_of(line: Line, point: Point, x: FloatArray) -> Any:
     """Return where the state is that belongs to the moving point: on a plain line in the point itself."""
     return point.position if line.way == PLAIN else x
 
 
 @inlined
-def write_line_gradient(program: Any, line: Line, point: Point, x: Numbers, logs: Numbers, beta: float) -> None:
+def write_line_gradient(
+    program: Any, line: Line, point: Point, x: FloatArray, log_densities: FloatArray, beta: float
+) -> None:
     """Evaluate the gradient at the state, which is where the point is."""
     if line.way == PLAIN:
-        logs[GRADIENTS] += 1.0
+        log_densities[GRADIENTS] += 1.0
         write_gradient(program.likelihood_gradient, point.position, point.gradient, program.dimension, program.data)
         return
-    annealed_gradient(program, x, beta, logs, line.whole, line.spare)
+    annealed_gradient(program, x, beta, log_densities, line.whole, line.spare)
     for k in range(line.size):
         i = line.coordinates[k]
         point.gradient[k] = line_slope(line.whole[i], point.position[k], program.lower[i], program.upper[i])
@@ -186,7 +187,7 @@ def kick(line: Line, point: Point, beta: float, time: float) -> None:
 
 
 @inlined
-def drift(program: Program, line: Line, point: Point, x: Numbers, time: float) -> bool:
+def drift(program: Program, line: Line, point: Point, x: FloatArray, time: float) -> bool:
     """Move the position, and the state with it, for a time, unless it ceases to be finite."""
     outside, place = 0, 0
     for k in range(line.size):
@@ -209,7 +210,7 @@ def drift(program: Program, line: Line, point: Point, x: Numbers, time: float) -
 
 @inlined
 def kick_and_drift(
-    program: Program, line: Line, point: Point, x: Numbers, beta: float, kicked: float, time: float
+    program: Program, line: Line, point: Point, x: FloatArray, beta: float, kicked: float, time: float
 ) -> bool:
     """Do both, on a plain line in one loop."""
     if line.way != PLAIN:
@@ -226,14 +227,21 @@ def kick_and_drift(
 
 @inlined
 def leap(
-    program: Any, line: Line, point: Point, x: Numbers, logs: Numbers, beta: float, size: float, steps: int
+    program: Any,
+    line: Line,
+    point: Point,
+    x: FloatArray,
+    log_densities: FloatArray,
+    beta: float,
+    size: float,
+    steps: int,
 ) -> bool:
     """Take leapfrog steps; say whether all positions were finite. The reverse way passes the same ones."""
     kicked = 0.5 * size
     for _ in range(steps):
         if not kick_and_drift(program, line, point, x, beta, kicked, size):
             return False
-        write_line_gradient(program, line, point, x, logs, beta)
+        write_line_gradient(program, line, point, x, log_densities, beta)
         kicked = size
     kick(line, point, beta, 0.5 * size)
     return True
@@ -262,7 +270,7 @@ def log_density(program: Program, line: Line, point: Point, reference: float, li
 
 
 @inlined
-def log_joint(program: Any, line: Line, point: Point, x: Numbers, logs: Numbers, beta: float) -> Any:
+def log_joint(program: Any, line: Line, point: Point, x: FloatArray, log_densities: FloatArray, beta: float) -> Any:
     """Return log-densities after a leap: of position and velocity, of the position, of reference and of likelihood.
 
     Where the velocity is not finite neither function is called.
@@ -274,13 +282,13 @@ def log_joint(program: Any, line: Line, point: Point, x: Numbers, logs: Numbers,
     reference = log_reference(program, state)
     if reference == -math.inf:
         return -math.inf, -math.inf, -math.inf, -math.inf
-    likelihood = log_likelihood(program, state, logs)
+    likelihood = log_likelihood(program, state, log_densities)
     density = log_density(program, line, point, reference, likelihood, beta)
     return density - kinetic, density, reference, likelihood
 
 
 @inlined
-def begin(program: Any, line: Line, point: Point, x: Numbers, logs: Numbers, beta: float) -> float:
+def begin(program: Any, line: Line, point: Point, x: FloatArray, log_densities: FloatArray, beta: float) -> float:
     """Set a point to the state, with its gradient, and return its log-density."""
     for k in range(line.size):
         i = line.coordinates[k]
@@ -289,8 +297,8 @@ def begin(program: Any, line: Line, point: Point, x: Numbers, logs: Numbers, bet
     for k in range(line.size, line.length):
         # the working memory may hold anything where a plain line needs its zeros
         line.scale[k], point.position[k], point.velocity[k], point.gradient[k] = 0.0, 0.0, 0.0, 0.0
-    write_line_gradient(program, line, point, x, logs, beta)
-    return log_density(program, line, point, logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD], beta)
+    write_line_gradient(program, line, point, x, log_densities, beta)
+    return log_density(program, line, point, log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD], beta)
 
 
 @inlined
@@ -303,7 +311,7 @@ def set_out(line: Line, start: Point, point: Point) -> None:
 
 
 @inlined
-def store(line: Line, point: Point, x: Numbers, place: Point) -> None:
+def store(line: Line, point: Point, x: FloatArray, place: Point) -> None:
     """Remember the moving point, and the state with it."""
     set_out(line, point, place)
     if line.way != PLAIN:
@@ -312,14 +320,14 @@ def store(line: Line, point: Point, x: Numbers, place: Point) -> None:
 
 
 @inlined
-def put_back(line: Line, point: Point, x: Numbers) -> None:
+def put_back(line: Line, point: Point, x: FloatArray) -> None:
     """Give the state the values of a point."""
     for k in range(line.size):
         x[line.coordinates[k]] = point.position[k] if line.way == PLAIN else point.values[k]
 
 
 @inlined
-def add_draw(line: Line, point: Point, statistics: Numbers) -> None:
+def add_draw(line: Line, point: Point, statistics: FloatArray) -> None:
     """Add a position to the sums from which the metric is learned."""
     statistics[DRAWS] += 1.0
     place = SUMS + line.size
@@ -340,7 +348,7 @@ def standardised(line: Line, point: Point, k: int) -> float:
     return min(max((point.position[k] - line.centre[k]) / line.scale[k], -FARTHEST), FARTHEST)
 
 
-def block_of(what: str, target: "Target", coordinates: Integers | None) -> Integers:
+def block_of(what: str, target: "Target", coordinates: IntArray | None) -> IntArray:
     """Return the block's coordinates, checked: real ones of a target with a gradient."""
     if not target.has_gradient:
         raise OptionError(
@@ -350,7 +358,7 @@ def block_of(what: str, target: "Target", coordinates: Integers | None) -> Integ
     target.prepare_gradient()
     block = all_coordinates(target, coordinates)
     for v in target.space.variables:
-        if v.sort != REAL and np.isin(block, np.arange(v.start, v.stop)).any():
+        if v.value_type != REAL and np.isin(block, np.arange(v.start, v.stop)).any():
             raise OptionError(
                 f"explorer={what}(...) moves real variables only, and {v.name} is not one: give it an explorer of its "
                 f'own, such as {{"{v.name}": sterna.Slice(), ...: {what}()}}.'
@@ -358,23 +366,23 @@ def block_of(what: str, target: "Target", coordinates: Integers | None) -> Integ
     return block
 
 
-def tables(target: "Target", block: Integers, dense: bool) -> tuple[int, tuple[NDArray[Any], ...]]:
+def tables(target: "Target", block: IntArray, dense: bool) -> tuple[int, tuple[NDArray[Any], ...]]:
     """Return the way of stepping and the kernel's data: coordinates, and means and precisions of a plain reference."""
     program = target.program
     plain = (
         not dense
         and program.log_reference == 0
         and np.array_equal(block, np.arange(target.dimension))
-        and bool(np.all(program.kind == NORMAL))
+        and bool(np.all(program.family == NORMAL))
     )
     means, precisions = at_border(len(block)), at_border(len(block))
     if plain:
-        numbers = program.numbers.reshape(-1, 4)
+        numbers = program.constants.reshape(-1, 4)
         means[: len(block)], precisions[: len(block)] = numbers[:, 0], numbers[:, 1] ** 2
     return PLAIN if plain else DENSE if dense else DIAGONAL, (block, means, precisions)
 
 
-def at_border(count: int) -> Numbers:
+def at_border(count: int) -> FloatArray:
     """Return zeros that fill whole cache lines, from the border of one on."""
     size = (count + 7) // 8 * 8
     room = np.zeros(size + 8)

@@ -9,7 +9,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sterna.engine.compilation import compiled, inlined
@@ -18,12 +17,11 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, REAL, Program, 
 from sterna.engine.streams import Stream, uniform
 from sterna.engine.unconstrained import from_line, log_jacobian, to_line
 from sterna.errors import OptionError
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 DRAWS_FOR_SPREAD = 100
 # The scale of a random walk may change by this factor from one round to the next.
@@ -41,19 +39,19 @@ def acceptance(beta: float, log_ratio: float, here: float, there: float) -> floa
 
 
 @compiled
-def block_reference(program: Program, x: Numbers, coordinates: Integers, count: int) -> float:
+def block_reference(program: Program, x: FloatArray, coordinates: IntArray, count: int) -> float:
     """Log-density of the reference, as far as it depends on the coordinates of the block."""
     if program.log_reference != 0:
         return log_reference(program, x)
     total = 0.0
     for k in range(count):
         i = coordinates[k]
-        total += coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, x[i])
+        total += coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, x[i])
     return total
 
 
 @compiled
-def read_line(program: Program, x: Numbers, coordinates: Integers, count: int, line: Numbers) -> float:
+def read_line(program: Program, x: FloatArray, coordinates: IntArray, count: int, line: FloatArray) -> float:
     """Write where the coordinates are on the line, and return the log-Jacobian there."""
     total = 0.0
     for k in range(count):
@@ -64,7 +62,7 @@ def read_line(program: Program, x: Numbers, coordinates: Integers, count: int, l
 
 
 @inlined
-def write_line(program: Program, x: Numbers, coordinates: Integers, count: int, line: Numbers) -> bool:
+def write_line(program: Program, x: FloatArray, coordinates: IntArray, count: int, line: FloatArray) -> bool:
     """Take the coordinates from the line, and return whether all of them are numbers inside their bounds."""
     inside = True
     for k in range(count):
@@ -77,14 +75,14 @@ def write_line(program: Program, x: Numbers, coordinates: Integers, count: int, 
 @compiled
 def step(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    coordinates: Integers,
+    coordinates: IntArray,
     count: int,
-    here: Numbers,
-    there: Numbers,
-    kept: Numbers,
+    here: FloatArray,
+    there: FloatArray,
+    kept: FloatArray,
     log_factor: float,
     stream: Stream,
 ) -> float:
@@ -103,18 +101,18 @@ def step(
         reference = block_reference(program, x, coordinates, count)
         if reference > -math.inf:
             log_ratio += reference + read_line(program, x, coordinates, count, there)
-            likelihood = log_likelihood(program, x, logs)
-            probability = acceptance(beta, log_ratio, logs[LOG_LIKELIHOOD], likelihood)
+            likelihood = log_likelihood(program, x, log_densities)
+            probability = acceptance(beta, log_ratio, log_densities[LOG_LIKELIHOOD], likelihood)
             gain = reference
     if uniform(stream) < probability:
         if program.log_reference != 0:
-            logs[LOG_REFERENCE] = gain
+            log_densities[LOG_REFERENCE] = gain
         else:
             for k in range(count):
                 i = coordinates[k]
-                gain -= coordinate_log_density(program.kind[i], program.numbers, 4 * i, program.table, kept[k])
-            logs[LOG_REFERENCE] += gain
-        logs[LOG_LIKELIHOOD] = likelihood
+                gain -= coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, kept[k])
+            log_densities[LOG_REFERENCE] += gain
+        log_densities[LOG_LIKELIHOOD] = likelihood
         for k in range(count):
             here[k] = there[k]
     else:
@@ -123,7 +121,7 @@ def step(
     return probability
 
 
-def on_line(program: Program, block: Integers, states: Numbers) -> Numbers:
+def on_line(program: Program, block: IntArray, states: FloatArray) -> FloatArray:
     """Read rows of states on the line."""
     rows = [
         [to_line(value, program.lower[i], program.upper[i]) for i, value in zip(block, state[block], strict=True)]
@@ -132,7 +130,7 @@ def on_line(program: Program, block: Integers, states: Numbers) -> Numbers:
     return np.array(rows, dtype=np.float64).reshape(len(states), len(block))
 
 
-def spread_of(points: Numbers) -> tuple[Numbers, Numbers]:
+def spread_of(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return centre and spread of every column by median and median deviation, which heavy tails do not move."""
     centre = np.median(points, axis=0)
     spread = 1.4826 * np.median(np.abs(points - centre), axis=0)
@@ -144,7 +142,7 @@ def best_scale(count: int) -> float:
     return 2.38 / math.sqrt(max(count, 1))
 
 
-def change_of_scale(count: int, proposed: Numbers, accepted: Numbers) -> Numbers:
+def change_of_scale(count: int, proposed: FloatArray, accepted: FloatArray) -> FloatArray:
     """Return by what factor to change the scale of random walks, from their acceptance.
 
     A walk of scale s is accepted with probability 2 Phi(-c s), where c depends on the law (Roberts, Gelman and Gilks
@@ -168,12 +166,12 @@ def check_moves(what: str, moves: int | None) -> None:
         )
 
 
-def check_real(what: str, target: "Target", block: Integers) -> None:
+def check_real(what: str, target: "Target", block: IntArray) -> None:
     """Check that all coordinates of a block are real."""
     names = [
         v.name
         for v in target.space.variables
-        if any(v.start <= i < v.stop and target.program.sort[i] != REAL for i in block)
+        if any(v.start <= i < v.stop and target.program.value_type[i] != REAL for i in block)
     ]
     if names:
         raise OptionError(

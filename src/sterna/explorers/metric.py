@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled
 from sterna.engine.unconstrained import to_line
@@ -19,12 +18,11 @@ from sterna.explorers.leapfrog import (
     WAY,
     triangle,
 )
+from sterna.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 DRAWS_FOR_SPREAD = 100
 
@@ -36,14 +34,14 @@ STEP_SIZES = (1e-12, 1e3)
 
 
 @compiled
-def put_on_line(draws: NDArray[np.float64], lower: Numbers, upper: Numbers) -> None:
+def put_on_line(draws: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
     """Turn draws into positions on the line, in place."""
     for row in range(draws.shape[0]):
         for k in range(draws.shape[1]):
             draws[row, k] = to_line(draws[row, k], lower[k], upper[k])
 
 
-def first_metric(target: "Target", block: Integers, dense: bool, draw: Draw) -> Numbers:
+def first_metric(target: "Target", block: IntArray, dense: bool, draw: Draw) -> FloatArray:
     """Return centres, scales and (dense) factor of the first round: median and spread of the reference's draws."""
     draws = np.ascontiguousarray(draw(DRAWS_FOR_SPREAD)[:, block])
     put_on_line(draws, target.program.lower[block], target.program.upper[block])
@@ -53,7 +51,7 @@ def first_metric(target: "Target", block: Integers, dense: bool, draw: Draw) -> 
     return np.concatenate([centre, scale, packed(np.diag(scale))] if dense else [centre, scale])
 
 
-def tuned_metric(parameters: Numbers, statistics: Numbers, count: int) -> Numbers:
+def tuned_metric(parameters: FloatArray, statistics: FloatArray, count: int) -> FloatArray:
     """Return the parameters with metrics learned from the sums of a round, chain by chain.
 
     Scales are geometric means of old and new, by their numbers of draws, so that two or four draws cannot spoil them.
@@ -83,7 +81,7 @@ def tuned_metric(parameters: Numbers, statistics: Numbers, count: int) -> Number
     return tuned
 
 
-def correlation(covariance: NDArray[np.float64], moved: NDArray[np.bool_], n: float) -> NDArray[np.float64]:
+def correlation(covariance: FloatArray, moved: BoolArray, n: float) -> FloatArray:
     """Return a positive definite estimate: correlations shrunk as for normal draws (Chen and others 2010, OAS)."""
     deviation = np.sqrt(np.where(moved, np.diag(covariance), 1.0))
     found = np.where(np.outer(moved, moved), covariance / np.outer(deviation, deviation), 0.0)
@@ -96,7 +94,7 @@ def correlation(covariance: NDArray[np.float64], moved: NDArray[np.bool_], n: fl
     return (1.0 - weight) * found + weight * np.eye(d)
 
 
-def tuned_step_size(parameters: Numbers, statistics: Numbers, wanted: float, order: float) -> Numbers:
+def tuned_step_size(parameters: FloatArray, statistics: FloatArray, wanted: float, order: float) -> FloatArray:
     """Return the parameters with step sizes whose mean acceptance comes near the one wanted.
 
     Where log acceptance ratios are normal, with a deviation that grows like size**order, the mean acceptance is
@@ -114,12 +112,12 @@ def tuned_step_size(parameters: Numbers, statistics: Numbers, wanted: float, ord
     return tuned
 
 
-def packed(matrix: NDArray[np.float64]) -> Numbers:
+def packed(matrix: FloatArray) -> FloatArray:
     """Return the lower triangle, row after row."""
     return np.asarray(matrix[np.tril_indices(len(matrix))])
 
 
-def unpacked(numbers: Numbers, count: int) -> NDArray[np.float64]:
+def unpacked(numbers: FloatArray, count: int) -> FloatArray:
     """Return the symmetric matrix of a lower triangle."""
     matrix = np.zeros((count, count))
     matrix[np.tril_indices(count)] = numbers[: triangle(count)]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import (
@@ -27,7 +26,7 @@ from sterna.engine.program import (
 from sterna.engine.streams import Stream, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates
-from sterna.explorers.composition import moved_on
+from sterna.explorers.composition import offset_pointer
 from sterna.explorers.line_moves import (
     DRAWS_FOR_SPREAD,
     acceptance,
@@ -39,12 +38,11 @@ from sterna.explorers.line_moves import (
     spread_of,
     step,
 )
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: proposals in a scan, numbers of real and of other coordinates, whether the
 # covariance is full, the scale of the walk; then the centre of the real coordinates, how far from it a moment counts,
@@ -71,7 +69,7 @@ def size_of_factor(count: int, full: float) -> int:
 
 @inlined
 def walk(
-    count: int, full: float, scale: float, factor: Numbers, here: Numbers, there: Numbers, normals: Numbers,
+    count: int, full: float, scale: float, factor: FloatArray, here: FloatArray, there: FloatArray, normals: FloatArray,
     stream: Stream,
 ) -> None:  # fmt: skip
     """Propose a place: here plus a normal step of the learned covariance."""
@@ -104,25 +102,27 @@ def neighbour(here: float, lower: float, upper: float, reach: int, stream: Strea
 
 
 @compiled
-def step_of_one(program: Program, x: Numbers, logs: Numbers, beta: float, i: int, reach: int, stream: Stream) -> float:
+def step_of_one(
+    program: Program, x: FloatArray, log_densities: FloatArray, beta: float, i: int, reach: int, stream: Stream
+) -> float:
     """Move an integer or flip a binary coordinate by Metropolis' rule; return the acceptance probability."""
     here = x[i]
-    if program.sort[i] == BINARY:
+    if program.value_type[i] == BINARY:
         new = program.lower[i] + program.upper[i] - here
     else:
         new = neighbour(here, program.lower[i], program.upper[i], reach, stream)
     if new == here:
         return 1.0
-    reference_here = reference_of(program, x, i, here, logs)
-    reference = coordinate_reference(program, x, i, here, new, logs)
+    reference_here = reference_of(program, x, i, here, log_densities)
+    reference = coordinate_reference(program, x, i, here, new, log_densities)
     if reference == -math.inf:
         x[i] = here
         return 0.0
-    likelihood = coordinate_likelihood(program, x, i, here, new, logs)
-    probability = acceptance(beta, reference - reference_here, logs[LOG_LIKELIHOOD], likelihood)
+    likelihood = coordinate_likelihood(program, x, i, here, new, log_densities)
+    probability = acceptance(beta, reference - reference_here, log_densities[LOG_LIKELIHOOD], likelihood)
     if uniform(stream) < probability:
-        logs[LOG_REFERENCE] += reference - reference_here
-        logs[LOG_LIKELIHOOD] = likelihood
+        log_densities[LOG_REFERENCE] += reference - reference_here
+        log_densities[LOG_LIKELIHOOD] = likelihood
     else:
         x[i] = here
     return probability
@@ -130,8 +130,9 @@ def step_of_one(program: Program, x: Numbers, logs: Numbers, beta: float, i: int
 
 @inlined
 def add_moments(
-    count: int, full: float, centre: Numbers, limit: Numbers, line: Numbers, deviation: Numbers, sums: Numbers,
-    products: Numbers,
+    count: int, full: float, centre: FloatArray, limit: FloatArray, line: FloatArray, deviation: FloatArray,
+    sums: FloatArray,
+    products: FloatArray,
 ) -> None:  # fmt: skip
     """Add a state's first and second moments about the centre."""
     place = 0
@@ -149,24 +150,24 @@ def add_moments(
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Propose a number of moves, of all real coordinates or of one other: which of them, a coin decides."""
     coordinates = as_pointer(data[0], types.int64)
     count, others = int(parameters[REALS]), int(parameters[OTHERS])
     full, size = parameters[FULL], size_of_factor(int(parameters[REALS]), parameters[FULL])
-    centre, limit = moved_on(parameters, CENTRE), moved_on(parameters, CENTRE + count)
-    factor, reaches = moved_on(limit, count), moved_on(limit, count + size)
-    sums, products = moved_on(statistics, SUMS), moved_on(statistics, SUMS + count)
-    counts = moved_on(statistics, SUMS + count + size)
-    here = moved_on(statistics, SUMS + count + size + 2 * others)
-    there, kept, normals = moved_on(here, count), moved_on(here, 2 * count), moved_on(here, 3 * count)
+    centre, limit = offset_pointer(parameters, CENTRE), offset_pointer(parameters, CENTRE + count)
+    factor, reaches = offset_pointer(limit, count), offset_pointer(limit, count + size)
+    sums, products = offset_pointer(statistics, SUMS), offset_pointer(statistics, SUMS + count)
+    counts = offset_pointer(statistics, SUMS + count + size)
+    here = offset_pointer(statistics, SUMS + count + size + 2 * others)
+    there, kept, normals = offset_pointer(here, count), offset_pointer(here, 2 * count), offset_pointer(here, 3 * count)
     read_line(program, x, coordinates, count, here)
     for _ in range(int(parameters[MOVES])):
         place = count
@@ -176,13 +177,13 @@ def explore(
             walk(count, full, parameters[SCALE], factor, here, there, normals, stream)
             statistics[PROPOSED] += 1.0
             statistics[ACCEPTED] += step(
-                program, x, logs, beta, coordinates, count, here, there, kept, 0.0, stream
+                program, x, log_densities, beta, coordinates, count, here, there, kept, 0.0, stream
             )  # fmt: skip
         else:
             other = place - count
             counts[other] += 1.0
             counts[others + other] += step_of_one(
-                program, x, logs, beta, coordinates[place], int(reaches[other]), stream
+                program, x, log_densities, beta, coordinates[place], int(reaches[other]), stream
             )
     statistics[SCANS] += 1.0
     add_moments(count, full, centre, limit, here, there, sums, products)
@@ -226,10 +227,10 @@ class Metropolis:
                 f'Metropolis(covariance={self.covariance!r}): give "full", or "diagonal" for the variances alone.'
             )
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a covariance for each chain, tuned by the moments of its states."""
         block, program = all_coordinates(target, coordinates), target.program
-        real = program.sort[block] == REAL
+        real = program.value_type[block] == REAL
         # the kernel finds real coordinates first
         block = np.concatenate([block[real], block[~real]])
         count, others = int(real.sum()), int((~real).sum())
@@ -247,7 +248,7 @@ class Metropolis:
         )
 
 
-def first_spread(program: Program, block: Integers, count: int, full: bool, draw: Draw) -> list[Numbers]:
+def first_spread(program: Program, block: IntArray, count: int, full: bool, draw: Draw) -> list[FloatArray]:
     """Return centre, covariance and steps of the first round: those of draws from the reference."""
     draws = draw(DRAWS_FOR_SPREAD)
     centre, spread = spread_of(on_line(program, block[:count], draws))
@@ -256,7 +257,7 @@ def first_spread(program: Program, block: Integers, count: int, full: bool, draw
     return [centre, FAR * spread, pack(np.diag(spread)) if full else spread, reaches]
 
 
-def tune(program: Program, block: Integers, parameters: Numbers, statistics: Numbers) -> Numbers:
+def tune(program: Program, block: IntArray, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
     """Return new parameters: covariance and scale of the real coordinates, steps of the others; by chain."""
     tuned = parameters.copy()
     count, others, full = int(parameters[0, REALS]), int(parameters[0, OTHERS]), bool(parameters[0, FULL])
@@ -271,7 +272,7 @@ def tune(program: Program, block: Integers, parameters: Numbers, statistics: Num
     return tuned
 
 
-def tune_covariance(row: Numbers, sums: Numbers, count: int, full: bool) -> None:
+def tune_covariance(row: FloatArray, sums: FloatArray, count: int, full: bool) -> None:
     """Set centre, factor and scale of one chain.
 
     Variances are averaged with the last round's on the scale of their logarithms, as the reference's can be larger by
@@ -304,19 +305,19 @@ def tune_covariance(row: Numbers, sums: Numbers, count: int, full: bool) -> None
     row[SCALE] = np.clip(row[SCALE] * change / grown, 0.01 * best_scale(count), 2.0 * best_scale(count))
 
 
-def pack(triangle: Numbers) -> Numbers:
+def pack(triangle: FloatArray) -> FloatArray:
     """Return the rows of a lower triangle, one after the other."""
     return np.asarray(triangle[np.tril_indices(len(triangle))])
 
 
-def unpack(numbers: Numbers, count: int) -> Numbers:
+def unpack(numbers: FloatArray, count: int) -> FloatArray:
     """Return the lower triangle whose rows these are."""
     triangle = np.zeros((count, count))
     triangle[np.tril_indices(count)] = numbers
     return triangle
 
 
-def _within_reason(program: Program, others: Integers, reaches: Numbers) -> Numbers:
+def _within_reason(program: Program, others: IntArray, reaches: FloatArray) -> FloatArray:
     """Keep steps inside the support, so that one fold ends inside, and inside what is exact as a float."""
     with np.errstate(over="ignore"):
         cells = program.upper[others] - program.lower[others] + 1.0

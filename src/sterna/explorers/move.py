@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine import callback, moves
 from sterna.engine.compilation import address_of, as_address, as_pointer, compiled, inlined
@@ -46,27 +45,26 @@ from sterna.engine.program import (
 from sterna.engine.streams import Stream
 from sterna.errors import EvaluationError, OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # The first of the remembered states is the one from which the move began.
 START, MOST_REMEMBERED = 0, 3
 
 
 @inlined
-def is_inside(program: Program, coordinates: Integers, values: Numbers, count: int) -> bool:
+def is_inside(program: Program, coordinates: IntArray, values: FloatArray, count: int) -> bool:
     """Whether values of some coordinates lie in their space; NaN does not."""
     for k in range(count):
         i, value = coordinates[k], values[k]
         if not program.lower[i] <= value <= program.upper[i]:
             return False
-        if program.sort[i] != REAL and value != math.floor(value):
+        if program.value_type[i] != REAL and value != math.floor(value):
             return False
-        if program.sort[i] == BINARY and value != program.lower[i] and value != program.upper[i]:
+        if program.value_type[i] == BINARY and value != program.lower[i] and value != program.upper[i]:
             return False
     return True
 
@@ -88,7 +86,7 @@ def place_of(record: int, slot: int, count: int) -> int:
 
 
 @inlined
-def write(x: Numbers, coordinates: Integers, values: int, count: int) -> None:
+def write(x: FloatArray, coordinates: IntArray, values: int, count: int) -> None:
     """Write values at an address into coordinates of the state."""
     numbers = as_pointer(values, types.float64)
     for k in range(count):
@@ -124,11 +122,11 @@ def find_or_evaluate(record: int, values: int, count: int) -> int:
     coordinates = as_pointer(words[COORDINATES], types.int64)
     if not is_inside(program, coordinates, as_pointer(values, types.float64), count):
         return -1
-    x, logs = as_pointer(words[STATE], types.float64), as_pointer(words[LOGS], types.float64)
+    x, log_densities = as_pointer(words[STATE], types.float64), as_pointer(words[LOGS], types.float64)
     write(x, coordinates, values, count)
     reference, likelihood = log_reference(program, x), 0.0
     if reference > -math.inf:
-        likelihood = log_likelihood(program, x, logs)
+        likelihood = log_likelihood(program, x, log_densities)
     write(x, coordinates, place_of(record, START, count), count)
     if reference == -math.inf:
         return -1
@@ -168,12 +166,12 @@ def annealed_at(record: int, values: int, size: int) -> float:
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Call the move on its coordinates; then both log-densities are those of the state that it left."""
@@ -181,10 +179,13 @@ def explore(
     record, count = as_address(statistics), constants[COUNT]
     words = as_pointer(record, types.int64)
     words[PROGRAM], words[COORDINATES], words[CONSTANTS] = data[2], data[0], data[1]
-    words[STATE], words[LOGS], words[STREAM] = as_address(x), as_address(logs), as_address(stream)
+    words[STATE], words[LOGS], words[STREAM] = as_address(x), as_address(log_densities), as_address(stream)
     words[REMEMBERED], words[NEWEST] = 1, START
     statistics[BETA] = beta
-    statistics[REMEMBERED_LOGS], statistics[REMEMBERED_LOGS + 1] = logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD]
+    statistics[REMEMBERED_LOGS], statistics[REMEMBERED_LOGS + 1] = (
+        log_densities[LOG_REFERENCE],
+        log_densities[LOG_LIKELIHOOD],
+    )
     for k in range(count):
         statistics[HEAD + k] = statistics[HEAD + count + k] = x[coordinates[k]]
     call_move(constants[MOVE_ADDRESS], (as_address(x), record, beta, program.data, constants[MOVE_HANDLE]))
@@ -193,8 +194,8 @@ def explore(
     if density_of(record, slot) == -math.inf:
         complain(record, own, count)
     write(x, coordinates, own, count)
-    logs[LOG_REFERENCE] = statistics[REMEMBERED_LOGS + 2 * slot]
-    logs[LOG_LIKELIHOOD] = statistics[REMEMBERED_LOGS + 2 * slot + 1]
+    log_densities[LOG_REFERENCE] = statistics[REMEMBERED_LOGS + 2 * slot]
+    log_densities[LOG_LIKELIHOOD] = statistics[REMEMBERED_LOGS + 2 * slot + 1]
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class Move:
         sterna cannot check that.
 
         x has all coordinates, in the order of the reference; in a dict, `{"mu": move}`, those of its variables alone,
-        and all others stay as they are. `target.space.variables` says where each begins (`start`, `stop`). Integers are
+        and all others stay as they are. `target.space.variables` says where each begins (`start`, `stop`). IntArray are
         whole numbers in x; a simplex is stored by fractions of a stick, a normal vector by standard normal numbers, and
         all of a `PriorTransform` or `FittedReference` by its uniform or standard normal numbers.
 
@@ -261,7 +262,7 @@ class Move:
         """The function's own name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Compile the function for coordinates of a target, or make it ready to be called back."""
         block = all_coordinates(target, coordinates)
         what = f"The move {self.name}"
@@ -296,7 +297,7 @@ def as_move(explorer: Any) -> Any:
     return Move(explorer) if plain else explorer
 
 
-def complaint_of(target: "Target", what: str, block: Integers) -> Callable[[Numbers], None]:
+def complaint_of(target: "Target", what: str, block: IntArray) -> Callable[[FloatArray], None]:
     """Return what raises the error for a vector at which a move must not end, or that is not like x."""
     space, program = target.space, target.program
 
@@ -310,13 +311,13 @@ def complaint_of(target: "Target", what: str, block: Integers) -> Callable[[Numb
             return "which is not a number"
         if not low <= value <= high:
             return f"outside of its space from {low:g} to {high:g}"
-        if program.sort[i] != REAL and value != math.floor(value):
+        if program.value_type[i] != REAL and value != math.floor(value):
             return "which is not an integer"
-        if program.sort[i] == BINARY and value not in (low, high):
+        if program.value_type[i] == BINARY and value not in (low, high):
             return f"which is neither {low:g} nor {high:g}"
         return ""
 
-    def raise_error(values: Numbers) -> None:
+    def raise_error(values: FloatArray) -> None:
         if len(values) != len(block):
             raise EvaluationError(
                 f"{what} called log_density with a vector of length {len(values)}; it takes one like x, "

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.densities import NORMAL, normal_log_density
@@ -26,12 +25,11 @@ from sterna.engine.program import (
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
 from sterna.explorers.gibbs import draw_value
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MAX_DOUBLINGS = 30
 # A shrinkage divides the interval by e in the mean: so many lead from the longest interval to the shortest.
@@ -51,7 +49,14 @@ INTEGERS, REALS, NORMALS = 0, 1, 2
 
 @inlined
 def density_at(
-    program: Program, x: Numbers, i: int, here: float, position: float, beta: float, logs: Numbers, line: int
+    program: Program,
+    x: FloatArray,
+    i: int,
+    here: float,
+    position: float,
+    beta: float,
+    log_densities: FloatArray,
+    line: int,
 ) -> tuple[float, float, float]:
     """Annealed log-density of coordinate i at a position, with its two parts (reference, likelihood).
 
@@ -59,30 +64,30 @@ def density_at(
     zero and neither function is called.
     """
     if line == NORMALS:
-        reference = normal_log_density(program.numbers, 4 * i, position)
-        likelihood = coordinate_likelihood(program, x, i, here, position, logs)
+        reference = normal_log_density(program.constants, 4 * i, position)
+        likelihood = coordinate_likelihood(program, x, i, here, position, log_densities)
         return annealed(reference, beta, likelihood), reference, likelihood
     value = position if line == REALS else math.floor(position + 0.5)
     if not (program.lower[i] <= value <= program.upper[i]):
         return -math.inf, -math.inf, -math.inf
-    reference = coordinate_reference(program, x, i, here, value, logs)
+    reference = coordinate_reference(program, x, i, here, value, log_densities)
     if reference == -math.inf:
         return -math.inf, -math.inf, -math.inf
     if line == INTEGERS and value == here:
-        likelihood = logs[LOG_LIKELIHOOD]
+        likelihood = log_densities[LOG_LIKELIHOOD]
     else:
-        likelihood = coordinate_likelihood(program, x, i, here, value, logs)
+        likelihood = coordinate_likelihood(program, x, i, here, value, log_densities)
     return annealed(reference, beta, likelihood), reference, likelihood
 
 
 @inlined
 def reachable(
     program: Program,
-    x: Numbers,
+    x: FloatArray,
     i: int,
     here: float,
     beta: float,
-    logs: Numbers,
+    log_densities: FloatArray,
     line: int,
     start: float,
     candidate: float,
@@ -109,10 +114,10 @@ def reachable(
             left, at_left = middle, math.nan
         if apart:
             if math.isnan(at_left):
-                at_left = density_at(program, x, i, here, left, beta, logs, line)[0]
+                at_left = density_at(program, x, i, here, left, beta, log_densities, line)[0]
             if at_left < level:
                 if math.isnan(at_right):
-                    at_right = density_at(program, x, i, here, right, beta, logs, line)[0]
+                    at_right = density_at(program, x, i, here, right, beta, log_densities, line)[0]
                 if at_right < level:
                     return False
     return True
@@ -120,7 +125,14 @@ def reachable(
 
 @inlined
 def slice_update(
-    program: Program, x: Numbers, i: int, beta: float, width: float, logs: Numbers, stream: Stream, line: int
+    program: Program,
+    x: FloatArray,
+    i: int,
+    beta: float,
+    width: float,
+    log_densities: FloatArray,
+    stream: Stream,
+    line: int,
 ) -> float:
     """Update coordinate i and return how far it moved."""
     here = x[i]
@@ -130,8 +142,8 @@ def slice_update(
         # A uniform place in the integer's cell makes the discrete law a continuous one.
         start = here - 0.5 + uniform(stream)
         lowest, highest = lowest - 0.5, highest + 0.5
-    reference_here = reference_of(program, x, i, here, logs)
-    level = annealed(reference_here, beta, logs[LOG_LIKELIHOOD]) - exponential(stream)
+    reference_here = reference_of(program, x, i, here, log_densities)
+    level = annealed(reference_here, beta, log_densities[LOG_LIKELIHOOD]) - exponential(stream)
     doublings = 0
     at_left = at_right = -math.inf
     if width == math.inf:
@@ -139,30 +151,30 @@ def slice_update(
     else:
         left = start - width * uniform(stream)
         right = left + width
-        at_left = density_at(program, x, i, here, left, beta, logs, line)[0]
-        at_right = density_at(program, x, i, here, right, beta, logs, line)[0]
+        at_left = density_at(program, x, i, here, left, beta, log_densities, line)[0]
+        at_right = density_at(program, x, i, here, right, beta, log_densities, line)[0]
         while doublings < MAX_DOUBLINGS and (at_left >= level or at_right >= level):
             if uniform(stream) < 0.5:
                 left -= right - left
-                at_left = density_at(program, x, i, here, left, beta, logs, line)[0]
+                at_left = density_at(program, x, i, here, left, beta, log_densities, line)[0]
             else:
                 right += right - left
-                at_right = density_at(program, x, i, here, right, beta, logs, line)[0]
+                at_right = density_at(program, x, i, here, right, beta, log_densities, line)[0]
             doublings += 1
     inner_left, inner_right = max(left, lowest), min(right, highest)
     for _ in range(MAX_SHRINKS):
         candidate = inner_left + (inner_right - inner_left) * uniform(stream)
-        density, reference, likelihood = density_at(program, x, i, here, candidate, beta, logs, line)
+        density, reference, likelihood = density_at(program, x, i, here, candidate, beta, log_densities, line)
         if density >= level and (
             doublings == 0
             or reachable(
-                program, x, i, here, beta, logs, line, start, candidate,
+                program, x, i, here, beta, log_densities, line, start, candidate,
                 level, left, right, doublings, at_left, at_right,
             )
         ):  # fmt: skip
             x[i] = candidate if line != INTEGERS else math.floor(candidate + 0.5)
-            logs[LOG_REFERENCE] += reference - reference_here
-            logs[LOG_LIKELIHOOD] = likelihood
+            log_densities[LOG_REFERENCE] += reference - reference_here
+            log_densities[LOG_LIKELIHOOD] = likelihood
             return abs(candidate - start)
         if candidate < start:
             inner_left = candidate
@@ -176,12 +188,12 @@ def slice_update(
 @inlined
 def sweep(
     program: Any,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Update coordinates in turn, each with its width; for every one of them sum how far it moved, and how often.
@@ -195,16 +207,16 @@ def sweep(
     place = first_coordinate(updates, count, stream)
     for _ in range(updates):
         i = coordinates[place]
-        if program.sort[i] == BINARY:
-            draw_value(program, x, i, beta, logs, stream)
+        if program.value_type[i] == BINARY:
+            draw_value(program, x, i, beta, log_densities, stream)
         else:
             width = parameters[WIDTHS + place]
-            if independent and program.kind[i] == NORMAL:
-                moved = slice_update(program, x, i, beta, width, logs, stream, NORMALS)
-            elif program.sort[i] == INTEGER:
-                moved = slice_update(program, x, i, beta, width, logs, stream, INTEGERS)
+            if independent and program.family[i] == NORMAL:
+                moved = slice_update(program, x, i, beta, width, log_densities, stream, NORMALS)
+            elif program.value_type[i] == INTEGER:
+                moved = slice_update(program, x, i, beta, width, log_densities, stream, INTEGERS)
             else:
-                moved = slice_update(program, x, i, beta, width, logs, stream, REALS)
+                moved = slice_update(program, x, i, beta, width, log_densities, stream, REALS)
             statistics[place] += moved
             statistics[count + place] += 1.0 if moved > 0.0 else 0.0
         place += 1
@@ -215,31 +227,31 @@ def sweep(
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Explore one replica: the kernel for any target."""
-    sweep(program, x, logs, beta, parameters, statistics, data, stream)
+    sweep(program, x, log_densities, beta, parameters, statistics, data, stream)
 
 
 @compiled
 def explore_whole(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Explore one replica by whole evaluations of the likelihood, though it may have a local change."""
-    sweep(without_local_change(program), x, logs, beta, parameters, statistics, data, stream)
+    sweep(without_local_change(program), x, log_densities, beta, parameters, statistics, data, stream)
 
 
 @dataclass(frozen=True)
@@ -272,12 +284,12 @@ class Slice:
     def __post_init__(self) -> None:
         check_passes("Slice", self.passes)
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a width for each coordinate and chain, tuned by how far it moves."""
         block, program = all_coordinates(target, coordinates), target.program
         updates = updates_of(self.passes, len(block))
 
-        def start(draw: Draw) -> Numbers:
+        def start(draw: Draw) -> FloatArray:
             widths = first_widths(program, block, draw)
             return np.concatenate([[updates, len(block)], widths, widths])
 
@@ -290,26 +302,26 @@ class Slice:
         )
 
 
-def first_widths(program: Program, block: Integers, draw: Draw) -> Numbers:
+def first_widths(program: Program, block: IntArray, draw: Draw) -> FloatArray:
     """Return the widths of the first round, for every chain: the spread of draws from the reference.
 
     A reference of many scales has a spread far below its largest draws. Doubling must be able to span these too, or a
     chain that came there would never leave.
     """
     draws = draw(DRAWS_FOR_SPREAD)[:, block]
-    sort, lower, upper = program.sort[block], program.lower[block], program.upper[block]
+    value_type, lower, upper = program.value_type[block], program.lower[block], program.upper[block]
     with np.errstate(over="ignore"):
         spread = 2.0 * np.median(np.abs(draws - np.median(draws, axis=0)), axis=0)
         span = np.minimum(draws.max(axis=0) - draws.min(axis=0), HUGE)
     widths = np.maximum(spread, 2.0**-20 * span)
     widths = np.where(widths > 0, widths, 1.0)
-    widths = np.where(sort == INTEGER, np.maximum(widths, 2.0), widths)
+    widths = np.where(value_type == INTEGER, np.maximum(widths, 2.0), widths)
     # A small finite set is its own interval: nothing to double, nothing to tune.
-    small = (sort == INTEGER) & (upper < lower + 32)
+    small = (value_type == INTEGER) & (upper < lower + 32)
     return np.where(small, np.inf, _within_reason(program, block, widths))
 
 
-def tune_widths(program: Program, block: Integers, parameters: Numbers, statistics: Numbers) -> Numbers:
+def tune_widths(program: Program, block: IntArray, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
     """Return new widths by chain: three times the mean move, which is the mean length of a slice.
 
     Two uniform points of an interval are a third of its length apart. A coordinate that did not move begins anew with
@@ -324,9 +336,9 @@ def tune_widths(program: Program, block: Integers, parameters: Numbers, statisti
     return np.hstack([parameters[:, :WIDTHS], widths, first])
 
 
-def _within_reason(program: Program, block: Integers, widths: Numbers) -> Numbers:
+def _within_reason(program: Program, block: IntArray, widths: FloatArray) -> FloatArray:
     """Keep widths inside the support and inside what floating point can double."""
-    whole = program.sort[block] == INTEGER
+    whole = program.value_type[block] == INTEGER
     with np.errstate(over="ignore"):
         support = program.upper[block] - program.lower[block]
     smallest = np.where(whole, 1.0, NARROWEST)

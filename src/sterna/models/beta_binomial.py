@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled
 from sterna.engine.program import Program, refresh
@@ -19,12 +18,11 @@ from sterna.engine.stream_draws import log_gamma_draw
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, check_passes
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters: updates of mean and size in a scan, how many kinds of trials there are, and
 # between what a probability is kept.
@@ -36,7 +34,7 @@ MAX_SHRINKS = 2000
 
 
 @compiled
-def log_collapsed(kinds: Numbers, count: int, beta: float, m: float, s: float) -> float:
+def log_collapsed(kinds: FloatArray, count: int, beta: float, m: float, s: float) -> float:
     """Annealed log-density of mean and size, up to a constant; a kind is (trials, failures, number of them)."""
     a, b = m * s, (1.0 - m) * s
     alone = math.lgamma(s) - math.lgamma(a) - math.lgamma(b)
@@ -49,7 +47,7 @@ def log_collapsed(kinds: Numbers, count: int, beta: float, m: float, s: float) -
 
 
 @compiled
-def draw_mean(program: Program, kinds: Numbers, count: int, beta: float, x: Numbers, stream: Stream) -> None:
+def draw_mean(program: Program, kinds: FloatArray, count: int, beta: float, x: FloatArray, stream: Stream) -> None:
     """Update the mean by a slice of the whole unit interval that shrinks."""
     level = log_collapsed(kinds, count, beta, x[MEAN], x[SIZE]) - exponential(stream)
     left, right = program.lower[MEAN], program.upper[MEAN]
@@ -65,7 +63,7 @@ def draw_mean(program: Program, kinds: Numbers, count: int, beta: float, x: Numb
 
 
 @compiled
-def draw_size(program: Program, kinds: Numbers, count: int, beta: float, x: Numbers, stream: Stream) -> None:
+def draw_size(program: Program, kinds: FloatArray, count: int, beta: float, x: FloatArray, stream: Stream) -> None:
     """Update the size s by a slice of s / (10 + s), which is in the unit interval."""
     here = x[SIZE] / (10.0 + x[SIZE])
     level = log_collapsed(kinds, count, beta, x[MEAN], x[SIZE]) + 2.0 * math.log(10.0 + x[SIZE]) - exponential(stream)
@@ -86,12 +84,12 @@ def draw_size(program: Program, kinds: Numbers, count: int, beta: float, x: Numb
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Update mean and size some times, and then draw all probabilities."""
@@ -106,7 +104,7 @@ def explore(
         other = log_gamma_draw(b + beta * (trials[r] - failures[r]), stream)
         p = 1.0 / (1.0 + math.exp(other - success))
         x[FIRST + r] = min(max(p, parameters[LEAST]), parameters[MOST])
-    refresh(program, x, logs)
+    refresh(program, x, log_densities)
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,8 @@ class BetaBinomial:
     A scan updates mean and size `passes` times, a whole number, and draws every probability once.
     """
 
-    trials: Numbers
-    failures: Numbers
+    trials: FloatArray
+    failures: FloatArray
     least: float
     most: float
     passes: int = 1
@@ -126,7 +124,7 @@ class BetaBinomial:
     def __post_init__(self) -> None:
         check_passes("BetaBinomial", self.passes)
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for the target, which must be the one that this was made for."""
         own = target.explorer
         if not (

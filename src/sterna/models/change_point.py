@@ -3,13 +3,14 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.log_terms import times_log
 from sterna.reference.distributions import DiscreteUniform, Exponential
 from sterna.target.target import Target
+from sterna.types import IntArray
 
 
 def change_point(counts: ArrayLike | None = None, rate: float = 1 / 15) -> Target:
@@ -47,9 +48,7 @@ def change_point(counts: ArrayLike | None = None, rate: float = 1 / 15) -> Targe
     return say_simulated(target) if simulated else target
 
 
-def simulate(
-    days: int = 74, change: int = 44, early: float = 18.0, late: float = 23.0, seed: int = SEED
-) -> NDArray[np.int64]:
+def simulate(days: int = 74, change: int = 44, early: float = 18.0, late: float = 23.0, seed: int = SEED) -> IntArray:
     """Draw counts from the model at the given parameters."""
     rng = np.random.Generator(np.random.PCG64(seed))
     return rng.poisson(np.where(np.arange(days) <= change, early, late))

@@ -18,9 +18,7 @@ from sterna.models.hidden_chain import BLOCK, MOST_STATES, NO_READS, change, log
 from sterna.reference.reference import Reference
 from sterna.reference.space import Integer, Real
 from sterna.target.target import Target
-
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sterna.types import FloatArray, IntArray
 
 FOLDER = "copy_number"
 
@@ -101,7 +99,7 @@ def copy_number(reads: Any = None, gc: Any = None, chromosomes: Any = None, sing
     return say_simulated(target) if simulated else target
 
 
-def read(reads_file: Any, gc_file: Any) -> tuple[Numbers, Numbers, list[str]]:
+def read(reads_file: Any, gc_file: Any) -> tuple[FloatArray, FloatArray, list[str]]:
     """Read the number of reads and the GC content of every bin; both files must list the same bins."""
     columns = []
     for path in (reads_file, gc_file):
@@ -114,7 +112,7 @@ def read(reads_file: Any, gc_file: Any) -> tuple[Numbers, Numbers, list[str]]:
     return reads, gc, [row[0] for row in columns[0]]
 
 
-def simulate(rng: np.random.Generator) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
+def simulate(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, IntArray]:
     """Draw a cell of at most three copies, with parameters like those of a real one."""
     chromosomes = np.repeat(np.arange(len(BINS)), BINS)
     gc = rng.uniform(0.34, 0.6, len(chromosomes))
@@ -128,12 +126,12 @@ def simulate(rng: np.random.Generator) -> tuple[Numbers, Numbers, NDArray[np.int
 
 def draw_reads(
     rng: np.random.Generator,
-    g: Numbers,
+    g: FloatArray,
     switch_rate: float,
     f: tuple[float, float, float],
     deviations: tuple[float, float],
     n_states: int,
-) -> Numbers:
+) -> FloatArray:
     """Draw the reads along a chromosome; in state 0 their logarithm is uniform on [0, 10], of density 1/10."""
     moves = rng.random(len(g)) < -math.expm1(-switch_rate)
     moves[0] = True
@@ -145,7 +143,7 @@ def draw_reads(
     return np.exp(np.where(states > 0, noisy, rng.uniform(0.0, 10.0, len(g))))
 
 
-def _check(reads: Any, gc: Any, chromosomes: Any) -> tuple[Numbers, Numbers, NDArray[Any]]:
+def _check(reads: Any, gc: Any, chromosomes: Any) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
     counts, contents, names = np.asarray(reads), np.asarray(gc), np.asarray(chromosomes)
     if counts.ndim != 1 or not counts.shape == contents.shape == names.shape or counts.size == 0:
         raise OptionError("copy_number(reads=..., gc=..., chromosomes=...): give three vectors of one length.")
@@ -156,7 +154,7 @@ def _check(reads: Any, gc: Any, chromosomes: Any) -> tuple[Numbers, Numbers, NDA
     return counts.astype(np.float64), contents.astype(np.float64), names
 
 
-def lay_out(reads: Numbers, gc: Numbers, chromosomes: NDArray[Any]) -> dict[str, Any]:
+def lay_out(reads: FloatArray, gc: FloatArray, chromosomes: NDArray[Any]) -> dict[str, Any]:
     """Bring the bins with a GC content into the form that the recursion reads, chromosome by chromosome.
 
     `steps` counts the bins since the last one with a GC content. Behind the last bin there is room for a block.

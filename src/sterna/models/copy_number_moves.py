@@ -12,11 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.models.hidden_chain import MOST_STATES
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # Length of the first interval, in units of a logarithm, and that at which a slice counts as a point.
 LENGTH, SHORTEST = 4.0, 1e-9
@@ -25,7 +23,7 @@ LENGTH, SHORTEST = 4.0, 1e-9
 SMALLEST_P = 1e-12
 
 
-def scale_deviations(x: Numbers, log_density: Callable[[Numbers], float], rng: Any) -> None:
+def scale_deviations(x: FloatArray, log_density: Callable[[FloatArray], float], rng: Any) -> None:
     """Multiply all deviations by one factor; x holds the switch rate, f, and then the deviations."""
     here, new = x.copy(), x.copy()
     count = x.size - 4
@@ -41,7 +39,7 @@ def scale_deviations(x: Numbers, log_density: Callable[[Numbers], float], rng: A
         left, right = shrunk(left, right, z)
 
 
-def move_p_with_states(x: Numbers, log_density: Callable[[Numbers], float], rng: Any) -> None:
+def move_p_with_states(x: FloatArray, log_density: Callable[[FloatArray], float], rng: Any) -> None:
     """Move p along its logit, and with it all numbers of states, which keep their ranks in the law that p gives them.
 
     x holds p and then the numbers of states. Given the ranks, p is uniform in the reference.
@@ -76,7 +74,7 @@ def shrunk(left: float, right: float, z: float) -> tuple[float, float]:
     return (z, right) if z < 0.0 else (left, z)
 
 
-def draw_ranks(p: float, states: Numbers, rng: Any) -> Numbers:
+def draw_ranks(p: float, states: FloatArray, rng: Any) -> FloatArray:
     """Draw the rank of every number of states: uniform between the law's shares above it and from it on.
 
     Counted from above, as shares of large numbers may be far below what 1 can be told apart by.
@@ -90,7 +88,7 @@ def draw_ranks(p: float, states: Numbers, rng: Any) -> Numbers:
     return ranks
 
 
-def place_at_ranks(p: float, ranks: Numbers, states: Numbers) -> None:
+def place_at_ranks(p: float, ranks: FloatArray, states: FloatArray) -> None:
     """Write the numbers of states that have given ranks in the law of p."""
     stay = math.log1p(-p)
     beyond, most = math.exp(MOST_STATES * stay), -math.expm1(MOST_STATES * stay)

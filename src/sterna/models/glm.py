@@ -3,15 +3,14 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.log_terms import log_sigmoid
 from sterna.reference.distributions import Normal
 from sterna.target.target import Target
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 def glm(
@@ -66,7 +65,7 @@ def glm(
     return say_simulated(target) if simulated else target
 
 
-def read() -> tuple[Numbers, Numbers] | None:
+def read() -> tuple[FloatArray, FloatArray] | None:
     """Read the data folder's flights, without those that are not known."""
     files = [data_file("glm_challenger", name) for name in ("incidents.csv", "temperatures.csv")]
     if None in files:
@@ -78,7 +77,7 @@ def read() -> tuple[Numbers, Numbers] | None:
 
 def simulate(
     flights: int = 23, intercept: float = 15.0, slope: float = -0.23, seed: int = SEED
-) -> tuple[Numbers, Numbers]:
+) -> tuple[FloatArray, FloatArray]:
     """Draw temperatures between 53 and 81 degrees, and incidents from the model at the given parameters."""
     rng = np.random.Generator(np.random.PCG64(seed))
     temperatures = rng.integers(53, 82, flights).astype(np.float64)

@@ -7,32 +7,30 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, check_passes, first_coordinate, updates_of
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters.
 UPDATES, COUPLING, FIELD, DEGREE = 0, 1, 2, 3
 
 
 @inlined
-def spin_at(x: Numbers, j: int) -> float:
+def spin_at(x: FloatArray, j: int) -> float:
     """Spin of a neighbour; -1 stands for no neighbour."""
     return x[j] if j >= 0 else 0.0
 
 
 @inlined
-def site_field(x: Numbers, adjacent: Integers, i: int, last: int) -> int:
+def site_field(x: FloatArray, adjacent: IntArray, i: int, last: int) -> int:
     """Sum of the spins around site i, where `last` is that of site i - 1.
 
     That spin was drawn a moment ago. Adding it at the end, and not through memory, lets the processor prepare all else
@@ -49,12 +47,12 @@ def site_field(x: Numbers, adjacent: Integers, i: int, last: int) -> int:
 @compiled
 def explore_spins(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Draw spins in turn from their conditional law, of which there are only nine on a square lattice."""
@@ -77,19 +75,19 @@ def explore_spins(
         i += 1
         if i == program.dimension:
             i = 0
-    logs[LOG_LIKELIHOOD] += coupling * edges
-    logs[LOG_REFERENCE] -= field * spins
+    log_densities[LOG_LIKELIHOOD] += coupling * edges
+    log_densities[LOG_REFERENCE] -= field * spins
 
 
 @compiled
 def explore_weighted_spins(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Draw spins in turn from their conditional law, on any lattice whose sites all have as many neighbours.
@@ -113,8 +111,8 @@ def explore_weighted_spins(
         i += 1
         if i == program.dimension:
             i = 0
-    logs[LOG_LIKELIHOOD] += coupling * edges
-    logs[LOG_REFERENCE] -= field * spins
+    log_densities[LOG_LIKELIHOOD] += coupling * edges
+    log_densities[LOG_REFERENCE] -= field * spins
 
 
 @compiled
@@ -142,12 +140,12 @@ def draw_von_mises(concentration: float, stream: Stream) -> float:
 @compiled
 def explore_rotors(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Draw angles in turn from their conditional von Mises law."""
@@ -176,18 +174,18 @@ def explore_rotors(
         i += 1
         if i == program.dimension:
             i = 0
-    logs[LOG_LIKELIHOOD] += change
+    log_densities[LOG_LIKELIHOOD] += change
 
 
 @dataclass(frozen=True)
 class HeatBath:
     """What the lattices share: an explorer of a model's own, for all of its sites."""
 
-    adjacent: Integers
+    adjacent: IntArray
     coupling: float
     field: float = 0.0
     passes: float = 1.0
-    weights: Numbers = dataclasses.field(default_factory=lambda: np.ones(0))
+    weights: FloatArray = dataclasses.field(default_factory=lambda: np.ones(0))
     """Factors of `coupling` for every neighbour, where edges differ."""
     name: ClassVar[str] = "heat_bath"
     kernel: ClassVar[Any] = None
@@ -198,7 +196,7 @@ class HeatBath:
         object.__setattr__(self, "adjacent", np.ascontiguousarray(self.adjacent, dtype=np.int64))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for the lattice of the target, which must be the one that this was made for."""
         if not self._same_lattice(target.explorer):
             raise OptionError(

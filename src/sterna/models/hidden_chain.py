@@ -9,12 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled_with_memory, inlined
-
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sterna.types import FloatArray, IntArray
 
 MOST_STATES, BLOCK = 20, 64
 # Stands for the logarithm of no reads, so far out that every normal density is zero.
@@ -58,14 +55,14 @@ def exponential(v: Any) -> Any:
 
 @compiled_with_memory
 def fill_densities(
-    densities: Numbers,
+    densities: FloatArray,
     m: int,
-    x: Numbers,
+    x: FloatArray,
     slope: float,
     start: int,
-    g: Numbers,
-    half_square: Numbers,
-    log_reads: Numbers,
+    g: FloatArray,
+    half_square: FloatArray,
+    log_reads: FloatArray,
 ) -> None:
     """Write the densities of a block of bins in the states 1 to m - 1; the last row is room for what they share."""
     rest = densities[MOST_STATES]
@@ -82,8 +79,9 @@ def fill_densities(
 
 @compiled_with_memory
 def chromosome(
-    c: int, m: int, x: Numbers, slope: float, g: Numbers, half_square: Numbers, log_reads: Numbers, steps: Integers,
-    starts: Integers, densities: Numbers, weights: Numbers,
+    c: int, m: int, x: FloatArray, slope: float, g: FloatArray, half_square: FloatArray, log_reads: FloatArray,
+    steps: IntArray,
+    starts: IntArray, densities: FloatArray, weights: FloatArray,
 ) -> float:  # fmt: skip
     """Log-likelihood of one chromosome."""
     keep_one = math.exp(-x[0])
@@ -120,7 +118,13 @@ def chromosome(
 
 @compiled_with_memory
 def log_likelihood(
-    x: Numbers, g: Numbers, half_square: Numbers, log_reads: Numbers, steps: Integers, starts: Integers, slopes: int
+    x: FloatArray,
+    g: FloatArray,
+    half_square: FloatArray,
+    log_reads: FloatArray,
+    steps: IntArray,
+    starts: IntArray,
+    slopes: int,
 ) -> float:
     """Sum over chromosomes."""
     densities, weights = np.empty((MOST_STATES + 1, BLOCK)), np.empty(MOST_STATES)
@@ -134,8 +138,9 @@ def log_likelihood(
 
 @compiled_with_memory
 def change(
-    x: Numbers, i: int, new: float, g: Numbers, half_square: Numbers, log_reads: Numbers, steps: Integers,
-    starts: Integers, slopes: int,
+    x: FloatArray, i: int, new: float, g: FloatArray, half_square: FloatArray, log_reads: FloatArray,
+    steps: IntArray,
+    starts: IntArray, slopes: int,
 ) -> float:  # fmt: skip
     """Change of the log-likelihood: of one chromosome for its number of states, of all for what they share."""
     first = 6 + slopes

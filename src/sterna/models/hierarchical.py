@@ -5,7 +5,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sterna.errors import OptionError
@@ -14,6 +13,7 @@ from sterna.models.data import SEED, data_file, say_simulated
 from sterna.reference.reference import Reference
 from sterna.reference.space import Real
 from sterna.target.target import Target
+from sterna.types import IntArray
 
 TYPES, LAUNCHES = 367, 5667
 
@@ -22,8 +22,6 @@ LEAST, MOST = 1e-300, 1.0 - 1e-16
 
 # Places in the state; the types' probabilities follow.
 MEAN, SIZE, FIRST = 0, 1, 2
-
-Integers = NDArray[np.int64]
 
 
 def hierarchical(launches: Any = None, failures: Any = None, clamp: bool = True) -> Target:
@@ -87,7 +85,7 @@ def hierarchical(launches: Any = None, failures: Any = None, clamp: bool = True)
     return say_simulated(target) if simulated else target
 
 
-def read(path: Any) -> tuple[Integers, Integers]:
+def read(path: Any) -> tuple[IntArray, IntArray]:
     """Read numbers of launches and failures."""
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
@@ -95,14 +93,14 @@ def read(path: Any) -> tuple[Integers, Integers]:
     return np.array(launches), np.array(failures)
 
 
-def simulate(rng: np.random.Generator) -> tuple[Integers, Integers]:
+def simulate(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
     """Draw failures from the model; most types have few launches and a few have hundreds, as in the original."""
     launches = 1 + rng.multinomial(LAUNCHES - TYPES, rng.dirichlet(np.full(TYPES, 0.2)))
     m, s = rng.random(), rng.exponential(10.0)
     return launches, rng.binomial(launches, rng.beta(m * s, (1.0 - m) * s, TYPES))
 
 
-def _check(launches: Any, failures: Any) -> tuple[Integers, Integers]:
+def _check(launches: Any, failures: Any) -> tuple[IntArray, IntArray]:
     trials, failed = np.asarray(launches), np.asarray(failures)
     counts = trials.ndim == 1 and trials.shape == failed.shape and trials.size > 0
     if not counts or trials.dtype.kind not in "iu" or failed.dtype.kind not in "iu" or not (failed <= trials).all():

@@ -1,10 +1,11 @@
 """Square lattices, and cubic ones of any dimension."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sterna.types import IntArray
 
 
-def neighbours(size: int, periodic: bool, dim: int = 2) -> NDArray[np.int64]:
+def neighbours(size: int, periodic: bool, dim: int = 2) -> IntArray:
     """Neighbours of every site of a lattice of size^dim sites, row by row: (sites, 2 dim), with -1 for none.
 
     Those of an axis are side by side, the one before the site first. On a periodic lattice of size 2 a pair is joined

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import OptionError
 from sterna.explorers.slice import Slice
@@ -12,6 +11,7 @@ from sterna.models.data import SEED, data_file, say_simulated
 from sterna.reference.reference import Reference
 from sterna.reference.space import Binary, Real, Simplex
 from sterna.target.target import Target
+from sterna.types import FloatArray
 
 SIZES = {300: "mixture_data.csv", 150: "mixture_data_150.csv"}
 
@@ -81,7 +81,7 @@ def mixture(y: Any = None, size: int = 300) -> Target:
     return say_simulated(target) if simulated else target
 
 
-def simulate(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+def simulate(rng: np.random.Generator, size: int) -> FloatArray:
     """Draw observations from the model."""
     share, mu, sigma = rng.random(), rng.normal(MEAN, DEVIATION, 2), rng.uniform(0.0, LARGEST, 2)
     z = (rng.random(size) >= share).astype(np.int64)

@@ -89,17 +89,17 @@ def squares(program: Any) -> Any:
 
 @compiled
 def explore(
-    program: Any, x: Any, logs: Any, beta: float, parameters: Any, statistics: Any, data: Any, stream: Any
+    program: Any, x: Any, log_densities: Any, beta: float, parameters: Any, statistics: Any, data: Any, stream: Any
 ) -> None:
     """Slice sampling with the likelihood in place."""
     own = with_likelihood(program, squares(program), program.likelihood_gradient)
-    slices.sweep(own, x, logs, beta, parameters, statistics, data, stream)
+    slices.sweep(own, x, log_densities, beta, parameters, statistics, data, stream)
 
 
 @compiled
 def explore_trajectories(
-    program: Any, x: Any, logs: Any, beta: float, parameters: Any, statistics: Any, data: Any, stream: Any
+    program: Any, x: Any, log_densities: Any, beta: float, parameters: Any, statistics: Any, data: Any, stream: Any
 ) -> None:
     """Hamiltonian Monte Carlo with likelihood and gradient in place."""
     own = with_likelihood(program, squares(program), squares(program))
-    hamiltonian.walk(own, x, logs, beta, parameters, statistics, data, stream, True)
+    hamiltonian.walk(own, x, log_densities, beta, parameters, statistics, data, stream, True)

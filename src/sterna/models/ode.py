@@ -3,14 +3,13 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.reference.distributions import LogUniform
 from sterna.target.target import Target
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # t0, km0, beta, delta and sigma at which the data were simulated, the paper's as well
 PARAMETERS = (2.0, 5.0, 0.8, 0.2, 0.1)
@@ -65,7 +64,7 @@ def ode(times: ArrayLike | None = None, observations: ArrayLike | None = None, n
     return say_simulated(target) if simulated else target
 
 
-def simulate(size: int = 52, last: float = 10.0, seed: int = SEED) -> Numbers:
+def simulate(size: int = 52, last: float = 10.0, seed: int = SEED) -> FloatArray:
     """Draw times and observations from the model at the parameters of the paper's data."""
     t0, km0, beta, delta, sigma = PARAMETERS
     times = np.linspace(0.0, last, size)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled_with_memory
 from sterna.errors import OptionError
@@ -17,6 +16,7 @@ from sterna.models.tree_moves import TINY, TreeMoves, log_prior
 from sterna.reference.reference import Reference
 from sterna.reference.space import Integer, Real
 from sterna.target.target import Target
+from sterna.types import FloatArray, IntArray
 
 # Bases that a letter stands for, in the order A, G, C, T.
 LETTERS = {
@@ -128,7 +128,7 @@ def read_fasta(path: str | os.PathLike[str]) -> dict[str, str]:
     return {name: "".join(lines) for name, lines in sequences.items()}
 
 
-def patterns_of(alignment: Mapping[str, str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def patterns_of(alignment: Mapping[str, str]) -> tuple[FloatArray, FloatArray]:
     """Return the bases that every taxon may have in each distinct pattern, (taxa, patterns, 4), and its frequency."""
     sequences = {name: str(sequence).upper() for name, sequence in alignment.items()}
     lengths = {len(sequence) for sequence in sequences.values()}
@@ -196,11 +196,11 @@ def simulate(taxa: int, sites: int, kappa: float = 3.0, seed: int = SEED) -> dic
     return {f"taxon_{k}": "".join(BASES[b] for b in bases[k]) for k in range(taxa)}
 
 
-def evolve(rng: np.random.Generator, parent: Any, length: Any, sites: int, kappa: float) -> NDArray[np.int64]:
+def evolve(rng: np.random.Generator, parent: Any, length: Any, sites: int, kappa: float) -> IntArray:
     """Draw bases (0 to 3 for A, G, C, T) of all taxa along a tree, from uniform ones at taxon 0."""
     taxa = (len(parent) + 3) // 2
     slow, fast = decay_of(kappa)
-    bases: dict[int, NDArray[np.int64]] = {0: rng.integers(0, 4, size=sites)}
+    bases: dict[int, IntArray] = {0: rng.integers(0, 4, size=sites)}
     while len(bases) < 2 * taxa - 2:
         for v in range(1, 2 * taxa - 2):
             above = int(parent[v - 1])

@@ -13,19 +13,14 @@ the two sides of every branch (pattern by pattern A, G, C, T), four more such ve
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sterna.engine.compilation import compiled, inlined
-
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sterna.types import FloatArray, IntArray
 
 # Stretches of `tree`. ORDER has parents before their children, subtree by subtree.
 PARENT, FIRST, SECOND, ORDER, DOWN_FRESH, UP_FRESH, ON_PATH, LOWEST, STACK = range(9)
 N_STRETCHES = 9
 
-# Numbers by node, behind the vectors of `work`: probabilities along the branch above a node, its length, and the
+# FloatArray by node, behind the vectors of `work`: probabilities along the branch above a node, its length, and the
 # logarithms of the factors by which its two vectors were made larger.
 SAME, TRANSITION, TRANSVERSION, LENGTH, DOWN_SCALE, UP_SCALE = range(6)
 N_NUMBERS = 6
@@ -78,7 +73,7 @@ def number_of(which: int, v: int, taxa: int, patterns: int) -> int:
 
 
 @compiled
-def hang(tree: Integers, taxa: int) -> bool:
+def hang(tree: IntArray, taxa: int) -> bool:
     """Find children and order from the parents; whether these are a tree in which every taxon is a leaf."""
     nodes = 2 * taxa - 2
     parent, first, second = PARENT * nodes, FIRST * nodes, SECOND * nodes
@@ -99,7 +94,7 @@ def hang(tree: Integers, taxa: int) -> bool:
 
 
 @compiled
-def put_in_order(tree: Integers, taxa: int) -> int:
+def put_in_order(tree: IntArray, taxa: int) -> int:
     """Write the nodes, parents before children, and return how many hang on taxon 0."""
     nodes = 2 * taxa - 2
     found, waiting = 0, 1
@@ -118,7 +113,7 @@ def put_in_order(tree: Integers, taxa: int) -> int:
 
 
 @compiled
-def label(tree: Integers, taxa: int) -> bool:
+def label(tree: IntArray, taxa: int) -> bool:
     """Find the label of every inner node that depends on the topology alone; whether all have it already.
 
     The lowest taxa below its two children are i < k: had taxa come one after the other, it would have come with k. So
@@ -140,7 +135,7 @@ def label(tree: Integers, taxa: int) -> bool:
 
 
 @compiled
-def set_length(work: Numbers, v: int, length: float, decay: Any, taxa: int, patterns: int) -> None:
+def set_length(work: FloatArray, v: int, length: float, decay: Any, taxa: int, patterns: int) -> None:
     """Set the length of a branch; probabilities of change are found without loss of digits where they are small.
 
     With a = 1 - exp(-decay[0] t) and b = 1 - exp(-decay[1] t), each of the two transversions has probability a / 4, and
@@ -155,7 +150,7 @@ def set_length(work: Numbers, v: int, length: float, decay: Any, taxa: int, patt
 
 @compiled
 def join(
-    work: Numbers, weights: Numbers, to: int, one: int, v: int, other: int, w: int, taxa: int, patterns: int
+    work: FloatArray, weights: FloatArray, to: int, one: int, v: int, other: int, w: int, taxa: int, patterns: int
 ) -> float:
     """Multiply two vectors, each brought along its branch, v and w; return the log of what enlarging them takes."""
     same, transition = work[number_of(SAME, v, taxa, patterns)], work[number_of(TRANSITION, v, taxa, patterns)]
@@ -178,7 +173,7 @@ def join(
 
 
 @compiled
-def enlarge(work: Numbers, weights: Numbers, to: int, patterns: int) -> float:
+def enlarge(work: FloatArray, weights: FloatArray, to: int, patterns: int) -> float:
     """Multiply small patterns by powers of two, and return the logarithm of what that takes from the likelihood."""
     total = 0.0
     for k in range(patterns):
@@ -196,7 +191,7 @@ def enlarge(work: Numbers, weights: Numbers, to: int, patterns: int) -> float:
 
 
 @compiled
-def down(tree: Integers, work: Numbers, weights: Numbers, v: int, taxa: int, patterns: int) -> None:
+def down(tree: IntArray, work: FloatArray, weights: FloatArray, v: int, taxa: int, patterns: int) -> None:
     """Find what is known below an inner node."""
     nodes = 2 * taxa - 2
     a, b = tree[FIRST * nodes + v], tree[SECOND * nodes + v]
@@ -208,7 +203,7 @@ def down(tree: Integers, work: Numbers, weights: Numbers, v: int, taxa: int, pat
 
 
 @compiled
-def sibling(tree: Integers, v: int, taxa: int) -> int:
+def sibling(tree: IntArray, v: int, taxa: int) -> int:
     """The other child of an inner node."""
     nodes = 2 * taxa - 2
     above = tree[PARENT * nodes + v]
@@ -217,7 +212,7 @@ def sibling(tree: Integers, v: int, taxa: int) -> int:
 
 
 @compiled
-def up(tree: Integers, work: Numbers, weights: Numbers, v: int, taxa: int, patterns: int) -> None:
+def up(tree: IntArray, work: FloatArray, weights: FloatArray, v: int, taxa: int, patterns: int) -> None:
     """Find what is known above a branch from that above its parent and that below its sibling."""
     nodes = 2 * taxa - 2
     above, w = tree[PARENT * nodes + v], sibling(tree, v, taxa)
@@ -229,7 +224,9 @@ def up(tree: Integers, work: Numbers, weights: Numbers, v: int, taxa: int, patte
 
 
 @compiled
-def begin(x: Numbers, tree: Integers, work: Numbers, tips: Numbers, decay: Any, taxa: int, patterns: int) -> bool:
+def begin(
+    x: FloatArray, tree: IntArray, work: FloatArray, tips: FloatArray, decay: Any, taxa: int, patterns: int
+) -> bool:
     """Read a state, 2n - 3 parents and as many lengths, and note that nothing is known but the taxa.
 
     Returns whether it is a tree with the labels of its topology.
@@ -257,7 +254,7 @@ def begin(x: Numbers, tree: Integers, work: Numbers, tips: Numbers, decay: Any, 
 
 
 @compiled
-def make_fresh(tree: Integers, work: Numbers, weights: Numbers, v: int, taxa: int, patterns: int) -> None:
+def make_fresh(tree: IntArray, work: FloatArray, weights: FloatArray, v: int, taxa: int, patterns: int) -> None:
     """Find both sides of branch v, from what of the others is stale and no more."""
     nodes = 2 * taxa - 2
     for w in range(nodes):
@@ -277,7 +274,7 @@ def make_fresh(tree: Integers, work: Numbers, weights: Numbers, v: int, taxa: in
 
 
 @compiled
-def make_stale(tree: Integers, v: int, taxa: int) -> None:
+def make_stale(tree: IntArray, v: int, taxa: int) -> None:
     """Note that branch v has changed: it is part of what is below its ancestors, and above all but these and v."""
     nodes = 2 * taxa - 2
     for w in range(nodes):
@@ -294,7 +291,7 @@ def make_stale(tree: Integers, v: int, taxa: int) -> None:
 
 
 @compiled
-def find_terms(work: Numbers, above: int, below: int, taxa: int, patterns: int) -> None:
+def find_terms(work: FloatArray, above: int, below: int, taxa: int, patterns: int) -> None:
     """Find for every pattern the factors of the three probabilities in the likelihood across a branch."""
     to = spare(TERMS, taxa, patterns)
     for k in range(patterns):
@@ -307,7 +304,7 @@ def find_terms(work: Numbers, above: int, below: int, taxa: int, patterns: int) 
 
 
 @compiled
-def value_across(work: Numbers, weights: Numbers, length: float, decay: Any, taxa: int, patterns: int) -> float:
+def value_across(work: FloatArray, weights: FloatArray, length: float, decay: Any, taxa: int, patterns: int) -> float:
     """Log-likelihood across the branch of `find_terms`, at any length and but for scales."""
     a, b = -math.expm1(-decay[0] * length), -math.expm1(-decay[1] * length)
     same, transition, transversion = 1.0 - 0.25 * a - 0.5 * b, 0.5 * b - 0.25 * a, 0.25 * a
@@ -322,11 +319,11 @@ def value_across(work: Numbers, weights: Numbers, length: float, decay: Any, tax
 
 @compiled
 def tree_log_likelihood(
-    x: Numbers,
-    tree: Integers,
-    work: Numbers,
-    tips: Numbers,
-    weights: Numbers,
+    x: FloatArray,
+    tree: IntArray,
+    work: FloatArray,
+    tips: FloatArray,
+    weights: FloatArray,
     decay: Any,
     taxa: int,
     patterns: int,

@@ -23,13 +23,12 @@ from sterna.engine.program import LOG_LIKELIHOOD, Program
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, first_coordinate, updates_of
+from sterna.types import FloatArray, IntArray, WordArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Bits = NDArray[np.uint64]
+Bits = WordArray
 
 # Places in a chain's row of parameters.
 REGRAFTS, MOVES, LOCI, CELLS = 0, 1, 2, 3
@@ -54,7 +53,7 @@ compiled_words_of = inlined(words_of)
 
 
 @compiled
-def put_in_order(parent: Integers, order: Integers, first: Integers, following: Integers, loci: int) -> int:
+def put_in_order(parent: IntArray, order: IntArray, first: IntArray, following: IntArray, loci: int) -> int:
     """Write all nodes that hang on the root, parents before their children, and return how many they are."""
     for v in range(loci + 1):
         first[v] = -1
@@ -84,7 +83,7 @@ def number_of_bits(word: Any) -> Any:
 
 @compiled
 def count(
-    parent: Integers, place: Integers, order: Integers, sets: Bits, observed: Bits, loci: int, cells: int
+    parent: IntArray, place: IntArray, order: IntArray, sets: Bits, observed: Bits, loci: int, cells: int
 ) -> tuple[int, int]:
     """Count the pairs of a cell and a locus that it has: those observed, and all.
 
@@ -134,7 +133,7 @@ def logistic(s: float) -> float:
 
 
 @compiled
-def draw_node(log_weights: Numbers, order: Integers, number: int, stream: Stream) -> int:
+def draw_node(log_weights: FloatArray, order: IntArray, number: int, stream: Stream) -> int:
     """Draw a node by log-weights, and return its place in the order."""
     largest = -math.inf
     for k in range(number):
@@ -157,7 +156,7 @@ def draw_node(log_weights: Numbers, order: Integers, number: int, stream: Stream
 
 
 @inlined
-def take_out(parent: Integers, place: Integers, order: Integers, locus: int, loci: int, cells: int) -> None:
+def take_out(parent: IntArray, place: IntArray, order: IntArray, locus: int, loci: int, cells: int) -> None:
     """Give a locus's children and cells to its parent, and take it out of the order."""
     above = parent[locus]
     for v in range(loci):
@@ -173,7 +172,7 @@ def take_out(parent: Integers, place: Integers, order: Integers, locus: int, loc
 
 
 @inlined
-def put_in(parent: Integers, order: Integers, locus: int, at: int, loci: int) -> None:
+def put_in(parent: IntArray, order: IntArray, locus: int, at: int, loci: int) -> None:
     """Put a locus into the order right behind its parent: all that may be below it comes later."""
     k = loci
     while k > at + 1:
@@ -185,12 +184,12 @@ def put_in(parent: Integers, order: Integers, locus: int, at: int, loci: int) ->
 
 @compiled
 def weigh(
-    parent: Integers,
-    place: Integers,
-    order: Integers,
-    ones: Integers,
-    size: Integers,
-    log_weights: Numbers,
+    parent: IntArray,
+    place: IntArray,
+    order: IntArray,
+    ones: IntArray,
+    size: IntArray,
+    log_weights: FloatArray,
     observed: Any,
     present: float,
     absent: float,
@@ -222,12 +221,12 @@ def weigh(
 
 @compiled
 def regraft(
-    parent: Integers,
-    place: Integers,
-    order: Integers,
-    ones: Integers,
-    size: Integers,
-    log_weights: Numbers,
+    parent: IntArray,
+    place: IntArray,
+    order: IntArray,
+    ones: IntArray,
+    size: IntArray,
+    log_weights: FloatArray,
     observed: Any,
     locus: int,
     present: float,
@@ -254,10 +253,10 @@ def regraft(
 
 @compiled
 def move_cell(
-    parent: Integers,
-    place: Integers,
-    order: Integers,
-    log_weights: Numbers,
+    parent: IntArray,
+    place: IntArray,
+    order: IntArray,
+    log_weights: FloatArray,
     observed: Any,
     cell: int,
     present: float,
@@ -292,12 +291,12 @@ def draw_rate(rate: float, yes: float, no: float, lower: float, upper: float, st
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Regraft loci, move cells, update the two rates.
@@ -348,7 +347,7 @@ def explore(
     for c in range(cells):
         x[loci + c] = float(place[c])
     x[i], x[i + 1] = fpr, fnr
-    logs[LOG_LIKELIHOOD] = log_likelihood_of(seen, had, totals[0], loci * cells, fpr, fnr)
+    log_densities[LOG_LIKELIHOOD] = log_likelihood_of(seen, had, totals[0], loci * cells, fpr, fnr)
 
 
 def pack(observed: NDArray[np.uint8]) -> Bits:
@@ -387,7 +386,7 @@ class Regraft:
         # the kernel reads them by their addresses
         object.__setattr__(self, "observed", np.ascontiguousarray(self.observed, dtype=np.uint8))
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for the target, which must be the one that this was made for."""
         if not isinstance(target.explorer, Regraft) or not np.array_equal(self.observed, target.explorer.observed):
             raise OptionError(

@@ -5,15 +5,14 @@ import math
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.reference.reference import Reference
 from sterna.reference.space import Binary, Real
 from sterna.target.target import Target
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # at which labels are simulated
 INTERCEPT, COEFFICIENTS = 1.5, (-1.0, -0.03, -0.4, 0.0, 0.0, 2.6, 0.0, 0.0)
@@ -71,7 +70,7 @@ def spike_slab(
     return say_simulated(target) if simulated else target
 
 
-def read(file: Path, size: int) -> tuple[Numbers, Numbers]:
+def read(file: Path, size: int) -> tuple[FloatArray, FloatArray]:
     """Read the labels and covariates of the first passengers."""
     with file.open(newline="") as lines:
         rows = list(csv.DictReader(lines))[:size]
@@ -82,12 +81,12 @@ def read(file: Path, size: int) -> tuple[Numbers, Numbers]:
     return labels, with_derived(columns, female)
 
 
-def with_derived(columns: list[Numbers], female: Numbers) -> Numbers:
+def with_derived(columns: list[FloatArray], female: FloatArray) -> FloatArray:
     """Add being a child, and the class once more, which no data can tell from the first."""
     return np.column_stack([*columns, female, columns[1] < 10.0, columns[0]])
 
 
-def simulate(size: int = 200, seed: int = SEED) -> tuple[Numbers, Numbers]:
+def simulate(size: int = 200, seed: int = SEED) -> tuple[FloatArray, FloatArray]:
     """Draw passengers like those of the Titanic, and labels from the model with four coefficients switched on."""
     rng = np.random.Generator(np.random.PCG64(seed))
     place = rng.choice([1.0, 2.0, 3.0], size, p=[0.24, 0.21, 0.55])

@@ -3,13 +3,13 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import OptionError
 from sterna.models.heat_bath import WeightedSpinHeatBath
 from sterna.models.lattice import neighbours
 from sterna.reference.distributions import Spin
 from sterna.target.target import Target
+from sterna.types import FloatArray, IntArray
 
 COUPLINGS = ("normal", "binary")
 
@@ -56,7 +56,7 @@ def spin_glass(
     )
 
 
-def draw_couplings(sites: int, dim: int, seed: int, couplings: str) -> NDArray[np.float64]:
+def draw_couplings(sites: int, dim: int, seed: int, couplings: str) -> FloatArray:
     """Draw the coupling of every site and axis, to the next site along that axis."""
     rng = np.random.Generator(np.random.PCG64(seed))
     if couplings == "normal":
@@ -64,7 +64,7 @@ def draw_couplings(sites: int, dim: int, seed: int, couplings: str) -> NDArray[n
     return np.where(rng.random((sites, dim)) < 0.5, -1.0, 1.0)
 
 
-def weights_of(adjacent: NDArray[np.int64], couplings: NDArray[np.float64]) -> NDArray[np.float64]:
+def weights_of(adjacent: IntArray, couplings: FloatArray) -> FloatArray:
     """Return the coupling with every neighbour, 0 where there is none; an edge is in the lists of both its ends."""
     before, after = adjacent[:, 0::2], adjacent[:, 1::2]
     weights = np.empty(adjacent.shape)

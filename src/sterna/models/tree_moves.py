@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import as_address, as_pointer, compiled, inlined
 from sterna.engine.program import HUGE, LOG_LIKELIHOOD, LOG_REFERENCE, Program
@@ -52,12 +51,11 @@ from sterna.models.pruning import (
     value_across,
     work_size,
 )
+from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sterna.target.target import Target
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Places in a chain's row of parameters.
 SWEEPS, EXCHANGES, TAXA, PATTERNS, DECAY = 0, 1, 2, 3, 4
@@ -130,7 +128,7 @@ def shape_density(shape: float, given: Any) -> float:
 
 
 @compiled
-def log_prior(x: Numbers, taxa: int) -> float:
+def log_prior(x: FloatArray, taxa: int) -> float:
     """Log-density of lengths, shape and rate, and of a topology among all (2n - 5)!!, uniformly."""
     count = 2 * taxa - 3
     shape, rate = x[2 * count], x[2 * count + 1]
@@ -144,7 +142,7 @@ def log_prior(x: Numbers, taxa: int) -> float:
 
 @inlined
 def across(
-    work: Numbers, weights: Numbers, above: int, below: int, v: int, decay: Any, taxa: int, patterns: int
+    work: FloatArray, weights: FloatArray, above: int, below: int, v: int, decay: Any, taxa: int, patterns: int
 ) -> float:
     """Log-likelihood across a branch of its own length, between two vectors and but for their scales."""
     find_terms(work, above, below, taxa, patterns)
@@ -153,7 +151,15 @@ def across(
 
 @inlined
 def pairing(
-    tree: Integers, work: Numbers, weights: Numbers, v: int, low: int, other: int, decay: Any, taxa: int, patterns: int
+    tree: IntArray,
+    work: FloatArray,
+    weights: FloatArray,
+    v: int,
+    low: int,
+    other: int,
+    decay: Any,
+    taxa: int,
+    patterns: int,
 ) -> float:
     """Log-likelihood if the child `low` of v changes places with the sibling of v; `other` is the child that stays."""
     nodes = 2 * taxa - 2
@@ -179,7 +185,7 @@ def draw_of_three(a: float, b: float, c: float, stream: Stream) -> int:
 
 
 @inlined
-def change_places(tree: Integers, v: int, low: int, taxa: int) -> None:
+def change_places(tree: IntArray, v: int, low: int, taxa: int) -> None:
     """Let a child of v and the sibling of v change places; what they made stale is noted."""
     nodes = 2 * taxa - 2
     above, w = tree[PARENT * nodes + v], sibling(tree, v, taxa)
@@ -193,7 +199,7 @@ def change_places(tree: Integers, v: int, low: int, taxa: int) -> None:
 
 
 @inlined
-def inner_branch(tree: Integers, taxa: int, stream: Stream) -> int:
+def inner_branch(tree: IntArray, taxa: int, stream: Stream) -> int:
     """Draw one of the n - 3 branches between inner nodes: any inner node but the top."""
     nodes = 2 * taxa - 2
     v = taxa + int(uniform(stream) * (taxa - 3))
@@ -203,9 +209,9 @@ def inner_branch(tree: Integers, taxa: int, stream: Stream) -> int:
 
 @inlined
 def exchange(
-    tree: Integers,
-    work: Numbers,
-    weights: Numbers,
+    tree: IntArray,
+    work: FloatArray,
+    weights: FloatArray,
     beta: float,
     decay: Any,
     taxa: int,
@@ -228,10 +234,10 @@ def exchange(
 
 @inlined
 def sweep_branches(
-    x: Numbers,
-    tree: Integers,
-    work: Numbers,
-    weights: Numbers,
+    x: FloatArray,
+    tree: IntArray,
+    work: FloatArray,
+    weights: FloatArray,
     beta: float,
     decay: Any,
     taxa: int,
@@ -257,7 +263,7 @@ def sweep_branches(
 
 
 @inlined
-def draw_law_of_lengths(x: Numbers, work: Numbers, taxa: int, patterns: int, stream: Stream) -> None:
+def draw_law_of_lengths(x: FloatArray, work: FloatArray, taxa: int, patterns: int, stream: Stream) -> None:
     """Draw shape and rate of the lengths' Gamma law given the lengths."""
     count = 2 * taxa - 3
     total = log_total = 0.0
@@ -271,7 +277,7 @@ def draw_law_of_lengths(x: Numbers, work: Numbers, taxa: int, patterns: int, str
 
 
 @inlined
-def write_back(x: Numbers, tree: Integers, work: Numbers, taxa: int, patterns: int) -> None:
+def write_back(x: FloatArray, tree: IntArray, work: FloatArray, taxa: int, patterns: int) -> None:
     """Write parents and lengths into the state, by the labels that the topology gives to the inner nodes."""
     nodes = 2 * taxa - 2
     label(tree, taxa)
@@ -284,12 +290,12 @@ def write_back(x: Numbers, tree: Integers, work: Numbers, taxa: int, patterns: i
 @compiled
 def explore(
     program: Program,
-    x: Numbers,
-    logs: Numbers,
+    x: FloatArray,
+    log_densities: FloatArray,
     beta: float,
-    parameters: Numbers,
-    statistics: Numbers,
-    data: Integers,
+    parameters: FloatArray,
+    statistics: FloatArray,
+    data: IntArray,
     stream: Stream,
 ) -> None:
     """Exchange neighbours at random inner branches, then update all lengths, then their law.
@@ -306,10 +312,10 @@ def explore(
         if taxa > 3:
             for _ in range(int(parameters[EXCHANGES])):
                 exchange(tree, work, weights, beta, decay, taxa, patterns, stream)
-        logs[LOG_LIKELIHOOD] = sweep_branches(x, tree, work, weights, beta, decay, taxa, patterns, stream)
+        log_densities[LOG_LIKELIHOOD] = sweep_branches(x, tree, work, weights, beta, decay, taxa, patterns, stream)
         draw_law_of_lengths(x, work, taxa, patterns, stream)
     write_back(x, tree, work, taxa, patterns)
-    logs[LOG_REFERENCE] = log_prior(x, taxa)
+    log_densities[LOG_REFERENCE] = log_prior(x, taxa)
 
 
 @dataclass(frozen=True)
@@ -328,8 +334,8 @@ class TreeMoves:
         How many times each scan updates every branch, and draws the pairing around n - 3 inner branches.
     """
 
-    tips: Numbers
-    weights: Numbers
+    tips: FloatArray
+    weights: FloatArray
     decay: tuple[float, float]
     passes: int = 1
     name: ClassVar[str] = "tree_moves"
@@ -343,7 +349,7 @@ class TreeMoves:
         object.__setattr__(self, "tips", np.ascontiguousarray(self.tips, dtype=np.float64))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
 
-    def bind(self, target: "Target", coordinates: Integers | None = None) -> Bound:
+    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
         """Make ready for the target, which must be the one that this was made for."""
         if not self._same_data(target.explorer):
             raise OptionError(

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
+from sterna.types import BoolArray, IntArray
 
 
 def newick(parent: ArrayLike, length: ArrayLike | None = None, names: Sequence[str] | None = None) -> str:
@@ -83,7 +84,7 @@ def splits(parents: ArrayLike, names: Sequence[str] | None = None) -> dict[froze
     return {group: count / len(draws) for group, count in found.most_common()}
 
 
-def genotypes(parent: ArrayLike, place: ArrayLike) -> NDArray[np.bool_]:
+def genotypes(parent: ArrayLike, place: ArrayLike) -> BoolArray:
     """Return which cell has which locus, (cells, loci), for one draw of `phylo_cancer`.
 
     Examples
@@ -134,7 +135,7 @@ def _node(parts: list[str], name: str) -> str:
     return f"({','.join(parts)}){name}" if parts else name
 
 
-def _draws(parents: ArrayLike) -> NDArray[np.int64]:
+def _draws(parents: ArrayLike) -> IntArray:
     """All draws as rows; chains and draws of a posterior are lined up."""
     array = np.asarray(parents, dtype=np.int64)
     return array.reshape(-1, array.shape[-1])

@@ -4,11 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.reference.distributions import Normal
 from sterna.target.target import Target
+from sterna.types import FloatArray
 
 VARIANCE, ABSORBED_VARIANCE = 0.01, 1e-5
 
@@ -60,7 +61,7 @@ def path_of(
     start: float = 0.1,
     variance: float = VARIANCE,
     absorbed_variance: float = ABSORBED_VARIANCE,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Turn the noise of a `wright_fisher` bridge into the points X_1, X_2, ... of its path, along the last axis.
 
     Examples

@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sterna.engine.compilation import compiled_with_memory
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 @compiled_with_memory
-def affine(z: NDArray[np.float64], offset: NDArray[np.float64], matrix: NDArray[np.float64]) -> Any:
+def affine(z: FloatArray, offset: FloatArray, matrix: FloatArray) -> Any:
     """Return offset + matrix z for a lower triangular matrix."""
     result = offset.copy()
     for row in range(z.size):
@@ -20,7 +16,7 @@ def affine(z: NDArray[np.float64], offset: NDArray[np.float64], matrix: NDArray[
     return result
 
 
-def affine_of_many(z: Numbers, offset: Numbers, matrix: Numbers, library: Any) -> Any:
+def affine_of_many(z: FloatArray, offset: FloatArray, matrix: FloatArray, library: Any) -> Any:
     """Return offset + matrix z, adding in the order of `affine` so that both give the same bits."""
     total = library.broadcast_to(offset, z.shape)
     for column in range(len(offset)):
@@ -29,7 +25,7 @@ def affine_of_many(z: Numbers, offset: Numbers, matrix: Numbers, library: Any) -
 
 
 @compiled_with_memory
-def affine_pullback(matrix: NDArray[np.float64], gradient: NDArray[np.float64], result: NDArray[np.float64]) -> None:
+def affine_pullback(matrix: FloatArray, gradient: FloatArray, result: FloatArray) -> None:
     """Turn a gradient with respect to offset + matrix z into one with respect to z."""
     for column in range(result.size):
         total = 0.0

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.engine import densities
 from sterna.engine.program import BINARY, HUGE, INTEGER, REAL
 from sterna.errors import TargetError
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 _TINY = float(np.finfo(np.float64).tiny)
 _BELOW_ONE = 1.0 - 2.0**-53
@@ -28,12 +27,12 @@ class Coordinates:
     """The coordinates of one variable as the engine stores them, all independent under the reference."""
 
     kind: int
-    sort: int
-    numbers: Numbers
+    value_type: int
+    numbers: FloatArray
     """(coordinates, 4), see `sterna.engine.densities`."""
-    lower: Numbers
-    upper: Numbers
-    table: Numbers = field(default_factory=lambda: np.empty(0))
+    lower: FloatArray
+    upper: FloatArray
+    table: FloatArray = field(default_factory=lambda: np.empty(0))
     """Probability table, to which `numbers[:, 0]` is an offset."""
 
 
@@ -45,7 +44,7 @@ class Distribution:
     coordinates: Coordinates
     transform: str = "none"
     """How coordinates become the variable: "none", "simplex" (stick-breaking) or "affine"."""
-    affine: tuple[Numbers, Numbers] | None = None
+    affine: tuple[FloatArray, FloatArray] | None = None
     """Offset and matrix of an affine transform."""
     lower: Any = -math.inf
     upper: Any = math.inf
@@ -58,7 +57,7 @@ class Distribution:
 
     _given: dict[str, Any]
 
-    def _take(self, shape: Any, **arguments: ArrayLike) -> list[Numbers]:
+    def _take(self, shape: Any, **arguments: ArrayLike) -> list[FloatArray]:
         """Check that the arguments are finite numbers, broadcast them with the shape, and return them flat."""
         self._given = {**arguments, **({} if shape is None else {"shape": shape})}
         arrays = [self._numbers(name, value) for name, value in arguments.items()]
@@ -72,7 +71,7 @@ class Distribution:
                 + ("." if shape is None else f" to shape {shape}.")
             ) from None
 
-    def _numbers(self, name: str, value: ArrayLike) -> Numbers:
+    def _numbers(self, name: str, value: ArrayLike) -> FloatArray:
         """Check that an argument is a finite number or a filled array of them."""
         try:
             if np.asarray(value).dtype.kind not in "biufO":  # NumPy reads numbers out of text
@@ -94,7 +93,7 @@ class Distribution:
         columns: list[Any],
         lower: Any,
         upper: Any,
-        sort: int = REAL,
+        value_type: int = REAL,
         table: Any = (),
     ) -> None:
         size = math.prod(self.shape)
@@ -103,8 +102,10 @@ class Distribution:
             numbers[:, column] = values
         self.lower, self.upper = lower, upper
         bounds = [np.broadcast_to(np.asarray(b, dtype=np.float64), size).copy() for b in (lower, upper)]
-        bounds = [np.clip(b, -HUGE, HUGE) if sort == REAL else np.clip(b, -EXACT, EXACT) for b in bounds]
-        self.coordinates = Coordinates(kind, sort, numbers, bounds[0], bounds[1], np.asarray(table, dtype=np.float64))
+        bounds = [np.clip(b, -HUGE, HUGE) if value_type == REAL else np.clip(b, -EXACT, EXACT) for b in bounds]
+        self.coordinates = Coordinates(
+            kind, value_type, numbers, bounds[0], bounds[1], np.asarray(table, dtype=np.float64)
+        )
 
 
 def as_shape(shape: Any) -> tuple[int, ...]:
@@ -115,7 +116,7 @@ def as_shape(shape: Any) -> tuple[int, ...]:
     return tuple(int(n) for n in sizes)
 
 
-def _lgamma(values: Numbers) -> Numbers:
+def _lgamma(values: FloatArray) -> FloatArray:
     return np.array([math.lgamma(value) for value in values])
 
 
@@ -379,7 +380,7 @@ class Categorical(Distribution):
 
 
 class DiscreteUniform(Distribution):
-    """Integers from `lower` to `upper`, both included."""
+    """IntArray from `lower` to `upper`, both included."""
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, *, shape: Any = None) -> None:
         a, b = self._take(shape, lower=lower, upper=upper)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.engine.compilation import compiled_with_memory
 from sterna.engine.program import HUGE, REAL
@@ -16,8 +16,7 @@ from sterna.reference.affine import affine, affine_pullback
 from sterna.reference.distributions import Distribution, Normal
 from sterna.reference.space import Kind, Real, Space, bounds_inside, break_sticks, space_of
 from sterna.reference.sticks import add_stick_jacobian_slope, stick_log_jacobian
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # Standard deviations of the first law, on the line, of coordinates without and with a bound.
 WIDE, WIDE_IN_LOGARITHMS = 10.0, 2.0
@@ -86,7 +85,7 @@ class FittedReference:
         for name, kind in self.space.items():
             if not isinstance(kind, Kind):
                 raise TargetError(f"FittedReference: {name!r} is {kind!r}; give sterna.Real() or sterna.Simplex(n).")
-            if kind.sort != REAL:
+            if kind.value_type != REAL:
                 raise TargetError(
                     f"FittedReference: {name!r} is not real, and a normal law cannot be fitted to it. Give all "
                     "variables distributions to draw from: sterna.DiscreteUniform, say, will do for this one."
@@ -117,7 +116,7 @@ class FittedReference:
             )
         fitted.set_law(line[0], np.diag(scale**2))
 
-    def _points(self, space: Space) -> Numbers:
+    def _points(self, space: Space) -> FloatArray:
         """Return the starting points, as flat vectors that users see."""
         size = sum(v.natural_size for v in space.variables)
         given: Any = self.start
@@ -143,7 +142,7 @@ class FittedReference:
         return points
 
 
-def _start_of(given: Any, v: Any) -> Numbers:
+def _start_of(given: Any, v: Any) -> FloatArray:
     value = _value(given, v)
     try:
         return np.broadcast_to(value, v.shape).ravel()
@@ -167,7 +166,7 @@ def _value(given: Any, v: Any) -> Any:
 
 
 @compiled_with_memory
-def bounded_vector(line: Numbers, lower: Numbers, upper: Numbers) -> Numbers:
+def bounded_vector(line: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Return the variables of a point on the line."""
     x = np.empty(line.size)
     for i in range(line.size):
@@ -176,7 +175,9 @@ def bounded_vector(line: Numbers, lower: Numbers, upper: Numbers) -> Numbers:
 
 
 @compiled_with_memory
-def log_correction(u: Numbers, line: Numbers, lower: Numbers, upper: Numbers, constant: Numbers) -> float:
+def log_correction(
+    u: FloatArray, line: FloatArray, lower: FloatArray, upper: FloatArray, constant: FloatArray
+) -> float:
     """Log of |dx/du| over the density of u: what turns a density of x into the ratio that the engine anneals."""
     total = float(constant[0])
     for i in range(u.size):
@@ -186,7 +187,13 @@ def log_correction(u: Numbers, line: Numbers, lower: Numbers, upper: Numbers, co
 
 @compiled_with_memory
 def pull_back(
-    u: Numbers, line: Numbers, lower: Numbers, upper: Numbers, factor: Numbers, slopes: Numbers, gradient: Numbers
+    u: FloatArray,
+    line: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    factor: FloatArray,
+    slopes: FloatArray,
+    gradient: FloatArray,
 ) -> None:
     """Turn the slopes of the log-density in x into the gradient of the ratio in u."""
     for i in range(u.size):
@@ -200,7 +207,7 @@ class FittedMap:
     """The state map of a fitted reference: from standard normal u to mean + factor u on the line, to the variables."""
 
     mixes = True
-    data: Mapping[str, Numbers]
+    data: Mapping[str, FloatArray]
 
     def __init__(self, space: Space) -> None:
         self.dimension = size = space.dimension
@@ -222,13 +229,13 @@ class FittedMap:
         self.pullback = [f"add_stick_jacobian_slope(x[{a}:{b}], out[{a}:{b}])" for a, b in self.sticks]
         self.pullback += ["pull_back(u, line, lower, upper, factor, out.copy(), out)"]
 
-    def set_law(self, mean: Numbers, covariance: Numbers) -> None:
+    def set_law(self, mean: FloatArray, covariance: FloatArray) -> None:
         """Put a normal law in place of the last."""
         factor = np.linalg.cholesky(covariance)
         self.mean[:], self.factor[:] = mean, factor
         self.constant[0] = np.log(np.diag(factor)).sum() + 0.5 * self.dimension * math.log(2 * math.pi)
 
-    def refit(self, draws: Numbers) -> Callable[[Numbers], Numbers]:
+    def refit(self, draws: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Fit the law to draws of the target chain, and return how states turn into those of the new law.
 
         The last law counts for as many draws as say little about a covariance, spread included: a law whose mean is
@@ -245,30 +252,30 @@ class FittedMap:
         covariance += share * ((points - mean).T @ (points - mean) / len(points))
         self.set_law(mean, covariance)
 
-        def carry(states: Numbers) -> Numbers:
+        def carry(states: FloatArray) -> FloatArray:
             away = old_mean + states @ old_factor.T - self.mean
-            carried: Numbers = solve_triangular(self.factor, away.T, lower=True).T
+            carried: FloatArray = solve_triangular(self.factor, away.T, lower=True).T
             return carried
 
         return carry
 
-    def to_line(self, vector: Numbers) -> Numbers:
+    def to_line(self, vector: FloatArray) -> FloatArray:
         """Return the point on the line of a vector of variables as they are stored."""
         return np.array([to_line(x, a, b) for x, a, b in zip(vector, self.lower, self.upper, strict=True)])
 
-    def forward(self, state: Numbers) -> Numbers:
+    def forward(self, state: FloatArray) -> FloatArray:
         """Return the variables of a state."""
-        vector: Numbers = bounded_vector(affine(state, self.mean, self.factor), self.lower, self.upper)
+        vector: FloatArray = bounded_vector(affine(state, self.mean, self.factor), self.lower, self.upper)
         return vector
 
-    def log_term(self, state: Numbers) -> float:
+    def log_term(self, state: FloatArray) -> float:
         """Return what is added to the user's log-density, in Python."""
         line = affine(state, self.mean, self.factor)
         total = log_correction(state, line, self.lower, self.upper, self.constant)
         vector = bounded_vector(line, self.lower, self.upper)
         return float(total) + sum(stick_log_jacobian(vector[a:b]) for a, b in self.sticks)
 
-    def pull_back(self, state: Numbers, gradient: Numbers) -> None:
+    def pull_back(self, state: FloatArray, gradient: FloatArray) -> None:
         """Turn a gradient in the variables as they are stored into one in the state, in Python."""
         line = affine(state, self.mean, self.factor)
         vector = bounded_vector(line, self.lower, self.upper)

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from sterna.engine.user_function import CannotCompile, compile_user_function, short_reason
 from sterna.errors import TargetError
 from sterna.reference.distributions import Distribution, Uniform
 from sterna.reference.space import Real, Space, space_of
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 _TINY = float(np.finfo(np.float64).tiny)
 _VECTOR = types.Array(types.float64, 1, "C", readonly=True)
@@ -79,12 +77,12 @@ class CubeMap:
     """The state map of a prior transform."""
 
     mixes = True
-    data: Mapping[str, Numbers]
+    data: Mapping[str, FloatArray]
 
     def __init__(self, transform: Callable[..., Any], dimension: int) -> None:
         self.transform, self.dimension, self.data = transform, dimension, {}
 
-    def forward(self, state: Numbers) -> Numbers:
+    def forward(self, state: FloatArray) -> FloatArray:
         """Return the parameters of a point of the cube."""
         found = np.asarray(self.transform(state), dtype=np.float64)
         if found.shape != (self.dimension,):

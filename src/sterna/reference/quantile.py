@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.user_function import CannotCompile
 from sterna.errors import TargetError
 from sterna.reference.distributions import Distribution, Normal
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # Where the quantiles of a law end, its other values get the last of them; so much of its mass may be theirs.
 MOST_BEYOND = 1e-5
@@ -46,7 +44,7 @@ class Quantile(Distribution):
                     "law with a lighter tail or with bounds, or a sterna.Reference with your own draws and density."
                 )
 
-    def values(self, z: Numbers) -> Numbers:
+    def values(self, z: FloatArray) -> FloatArray:
         """Return the values of standard normal numbers, one for each coordinate."""
         return self._quantiles(np.clip(z, *self.ends))
 
@@ -75,14 +73,14 @@ class Quantile(Distribution):
         )
         return -37.0, max(few, default=-37.0)
 
-    def _tried(self, z: Numbers) -> Numbers:
+    def _tried(self, z: FloatArray) -> FloatArray:
         """Return quantiles, or NaN where SciPy's search for them fails."""
         try:
             return self._quantiles(z)
         except (ArithmeticError, RuntimeError):
             return np.full(len(z), np.nan)
 
-    def _quantiles(self, z: Numbers) -> Numbers:
+    def _quantiles(self, z: FloatArray) -> FloatArray:
         from scipy.special import ndtr
 
         tail = ndtr(-np.abs(z)).reshape(self.shape)
@@ -114,7 +112,7 @@ class QuantileMap:
     """The state map of a reference some of whose variables are known by quantiles."""
 
     mixes = False
-    data: Mapping[str, Numbers]
+    data: Mapping[str, FloatArray]
 
     def __init__(self, distributions: list[Distribution]) -> None:
         sizes = [len(distribution.coordinates.lower) for distribution in distributions]
@@ -126,7 +124,7 @@ class QuantileMap:
             if isinstance(distribution, Quantile)
         ]
 
-    def forward(self, state: Numbers) -> Numbers:
+    def forward(self, state: FloatArray) -> FloatArray:
         """Return the state with quantiles in their places."""
         for place, distribution in self.parts:
             state[place] = distribution.values(state[place])

@@ -15,6 +15,7 @@ from sterna.reference.fitted_reference import FittedReference
 from sterna.reference.prior_transform import PriorTransform
 from sterna.reference.quantile import Quantile, QuantileMap
 from sterna.reference.space import Kind, Real, Space, bounds_inside, space_of
+from sterna.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,11 @@ def _distribution(name: str, part: Any) -> Distribution:
 
 
 def coordinate_tables(space: Space, distributions: list[Distribution] | None) -> dict[str, NDArray[Any]]:
-    """Build the engine's tables of coordinates; a joint reference has bounds and sorts only."""
+    """Build the engine's tables of coordinates; a joint reference has bounds and value types only."""
     if distributions is None:
         return _tables_of_kinds(space)
-    tables: list[NDArray[np.float64]] = []
-    numbers, kinds, sorts = [], [], []
+    tables: list[FloatArray] = []
+    numbers, kinds, value_types = [], [], []
     offset = 0
     for distribution in distributions:
         part = distribution.coordinates
@@ -141,25 +142,25 @@ def coordinate_tables(space: Space, distributions: list[Distribution] | None) ->
             offset += part.table.size
         numbers.append(own)
         kinds.append(np.full(len(own), part.kind))
-        sorts.append(np.full(len(own), part.sort))
+        value_types.append(np.full(len(own), part.value_type))
     return {
-        "sort": np.concatenate(sorts).astype(np.int64),
+        "value_type": np.concatenate(value_types).astype(np.int64),
         "lower": np.concatenate([d.coordinates.lower for d in distributions]),
         "upper": np.concatenate([d.coordinates.upper for d in distributions]),
-        "kind": np.concatenate(kinds).astype(np.int64),
-        "numbers": np.concatenate(numbers).ravel(),
+        "family": np.concatenate(kinds).astype(np.int64),
+        "constants": np.concatenate(numbers).ravel(),
         "table": np.concatenate([*tables, np.zeros(1)]),
     }
 
 
 def _tables_of_kinds(space: Space) -> dict[str, NDArray[Any]]:
-    sort = np.concatenate([np.full(v.size, v.sort) for v in space.variables]).astype(np.int64)
+    value_type = np.concatenate([np.full(v.size, v.value_type) for v in space.variables]).astype(np.int64)
     lower, upper = bounds_inside(space)
     return {
-        "sort": sort,
+        "value_type": value_type,
         "lower": lower,
         "upper": upper,
-        "kind": np.zeros(len(sort), dtype=np.int64),
-        "numbers": np.zeros(4 * len(sort)),
+        "family": np.zeros(len(value_type), dtype=np.int64),
+        "constants": np.zeros(4 * len(value_type)),
         "table": np.zeros(1),
     }

@@ -13,15 +13,14 @@ from sterna.errors import TargetError
 from sterna.reference.affine import affine_of_many
 from sterna.reference.distributions import EXACT, Distribution, as_shape
 from sterna.reference.sticks import break_stick, join_stick
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 @dataclass(frozen=True)
 class Kind:
     """Kind of a variable under a reference of the user's own: `Real`, `Integer`, `Binary` or `Simplex`."""
 
-    sort: int
+    value_type: int
     shape: tuple[int, ...]
     lower: float
     upper: float
@@ -44,7 +43,7 @@ def Real(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = ()) 
 
 
 def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = ()) -> Kind:  # noqa: N802
-    """Integers between two bounds, both included."""
+    """IntArray between two bounds, both included."""
     low, high = _bounds("Integer", lower, upper)
     if not low <= high:
         raise TargetError(f"Integer(lower={lower}, upper={upper}): lower must not exceed upper.")
@@ -70,14 +69,14 @@ class Variable:
     """A named variable and the coordinates `start` to `start + size` that store it."""
 
     name: str
-    sort: int
+    value_type: int
     shape: tuple[int, ...]
     start: int
     size: int
     lower: Any
     upper: Any
     transform: str = "none"
-    affine: tuple[Numbers, Numbers] | None = None
+    affine: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def natural_size(self) -> int:
@@ -89,14 +88,14 @@ class Variable:
         """The coordinate after the last."""
         return self.start + self.size
 
-    def value(self, states: Numbers, library: Any = np) -> NDArray[Any]:
+    def value(self, states: FloatArray, library: Any = np) -> NDArray[Any]:
         """The variable, in its own shape, from vectors (..., dimension) of `Space.prepared`, by NumPy or JAX."""
         part = states[..., self.start : self.stop]
         if self.transform == "simplex":
             part = join_stick(part, library)
         elif self.affine is not None:
             part = affine_of_many(part, *self.affine, library)
-        if self.sort != REAL:
+        if self.value_type != REAL:
             part = part.astype(library.int64)
         return part.reshape(states.shape[:-1] + self.shape)
 
@@ -109,13 +108,13 @@ class StateMap(Protocol):
 
     dimension: int
     """Number of coordinates of a state."""
-    data: Mapping[str, Numbers]
+    data: Mapping[str, FloatArray]
     """Arrays that compiled code reads by name; what changes between rounds changes in place."""
 
     mixes: bool
     """Whether a variable is made of more than its own coordinates."""
 
-    def forward(self, state: Numbers) -> Numbers:
+    def forward(self, state: FloatArray) -> FloatArray:
         """Return the vector of a state."""
 
     def lines(self, datum: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
@@ -134,7 +133,7 @@ class Space:
         """Number of coordinates of a state."""
         return self.variables[-1].stop if self.map is None else self.map.dimension
 
-    def prepared(self, states: Numbers) -> Numbers:
+    def prepared(self, states: FloatArray) -> FloatArray:
         """The vectors in which variables lie, from states of shape (..., dimension)."""
         if self.map is None:
             return states
@@ -146,12 +145,12 @@ class Space:
         """Names of the variables."""
         return [variable.name for variable in self.variables]
 
-    def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
+    def values(self, states: FloatArray) -> dict[str, NDArray[Any]]:
         """All variables by name, from states of shape (..., dimension)."""
         vectors = self.prepared(states)
         return {variable.name: variable.value(vectors) for variable in self.variables}
 
-    def flat(self, states: Numbers, library: Any = np) -> Numbers:
+    def flat(self, states: FloatArray, library: Any = np) -> FloatArray:
         """The variables side by side in one vector, as a likelihood of one flat vector receives them."""
         if not self.transformed:
             return states
@@ -175,10 +174,10 @@ class View(Protocol):
     shown: Sequence[str]
     """Names of all variables that results show."""
 
-    def values(self, states: Numbers) -> dict[str, NDArray[Any]]:
+    def values(self, states: FloatArray) -> dict[str, NDArray[Any]]:
         """The model's variables by name, from states of shape (..., dimension)."""
 
-    def groups(self, states: Numbers, log_likelihood: bool) -> dict[str, dict[str, NDArray[Any]]]:
+    def groups(self, states: FloatArray, log_likelihood: bool) -> dict[str, dict[str, NDArray[Any]]]:
         """What ArviZ holds beside the posterior, by group and name."""
 
 
@@ -237,35 +236,37 @@ def space_of(parts: Mapping[str, Distribution | Kind], state_map: StateMap | Non
             raise TargetError(f"{name!r} cannot name a variable: use a Python identifier.")
         check_not_reserved(name, "a variable")
         if isinstance(part, Distribution):
-            sort, affine = INTEGER if part.whole else part.coordinates.sort, part.affine
+            value_type, affine = INTEGER if part.whole else part.coordinates.value_type, part.affine
             size = len(part.coordinates.lower)
         else:
-            sort, affine = part.sort, None
+            value_type, affine = part.value_type, None
             size = math.prod(part.shape) - (part.transform == "simplex")
-        variables.append(Variable(name, sort, part.shape, start, size, part.lower, part.upper, part.transform, affine))
+        variables.append(
+            Variable(name, value_type, part.shape, start, size, part.lower, part.upper, part.transform, affine)
+        )
         start += size
     return Space(tuple(variables), state_map)
 
 
-def bounds_inside(space: Space) -> tuple[Numbers, Numbers]:
+def bounds_inside(space: Space) -> tuple[FloatArray, FloatArray]:
     """The bounds of stored coordinates, real ones moved to the next number inside, where a density is finite."""
-    sort = np.concatenate([np.full(v.size, v.sort) for v in space.variables])
-    largest = np.where(sort == REAL, HUGE, EXACT)
+    value_type = np.concatenate([np.full(v.size, v.value_type) for v in space.variables])
+    largest = np.where(value_type == REAL, HUGE, EXACT)
     lower = np.concatenate([np.full(v.size, v.lower) for v in space.variables])
     upper = np.concatenate([np.full(v.size, v.upper) for v in space.variables])
     return (
-        np.maximum(np.where(sort == REAL, _inside(lower, +1), lower), -largest),
-        np.minimum(np.where(sort == REAL, _inside(upper, -1), upper), largest),
+        np.maximum(np.where(value_type == REAL, _inside(lower, +1), lower), -largest),
+        np.minimum(np.where(value_type == REAL, _inside(upper, -1), upper), largest),
     )
 
 
-def _inside(bounds: Numbers, side: int) -> Numbers:
+def _inside(bounds: FloatArray, side: int) -> FloatArray:
     """The number next to a finite bound inside the support, as a user's density may be infinite on the bound."""
     tiny = np.finfo(np.float64).tiny
     return np.where(bounds == 0, side * tiny, np.nextafter(bounds, side * np.inf))
 
 
-def break_sticks(space: Space, flat: Numbers) -> Numbers:
+def break_sticks(space: Space, flat: FloatArray) -> FloatArray:
     """Turn variables side by side, simplices whole, into the vector in which they are stored."""
     x = np.zeros(space.variables[-1].stop)
     begin = 0

@@ -4,15 +4,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import compiled_with_memory
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 @compiled_with_memory
-def stick(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
+def stick(fractions: FloatArray) -> FloatArray:
     """Compiled form of `sterna.reference.space.join_stick` for one vector."""
     result = np.empty(fractions.size + 1)
     rest = 1.0
@@ -23,7 +21,7 @@ def stick(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def join_stick(fractions: Numbers, library: Any = np) -> Any:
+def join_stick(fractions: FloatArray, library: Any = np) -> Any:
     """Vectors on the simplex from the fractions broken off a stick, along the last axis."""
     rest = library.cumprod(1.0 - fractions, axis=-1)
     first = library.concatenate([library.ones_like(rest[..., :1]), rest[..., :-1]], axis=-1)
@@ -31,7 +29,7 @@ def join_stick(fractions: Numbers, library: Any = np) -> Any:
 
 
 @compiled_with_memory
-def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> None:
+def break_stick(parts: FloatArray, fractions: FloatArray) -> None:
     """Write the fractions of a vector on the simplex; the inverse of `stick`."""
     rest = 1.0
     for k in range(fractions.size):
@@ -41,7 +39,7 @@ def break_stick(parts: NDArray[np.float64], fractions: NDArray[np.float64]) -> N
 
 
 @compiled_with_memory
-def stick_log_jacobian(fractions: NDArray[np.float64]) -> float:
+def stick_log_jacobian(fractions: FloatArray) -> float:
     """Log-determinant of the map from fractions to the simplex."""
     total = 0.0
     for k in range(fractions.size):
@@ -50,7 +48,7 @@ def stick_log_jacobian(fractions: NDArray[np.float64]) -> float:
 
 
 @compiled_with_memory
-def stick_pullback(fractions: NDArray[np.float64], gradient: NDArray[np.float64], result: NDArray[np.float64]) -> None:
+def stick_pullback(fractions: FloatArray, gradient: FloatArray, result: FloatArray) -> None:
     """Turn a gradient with respect to the simplex into one with respect to the fractions."""
     parts = stick(fractions)
     later = gradient[fractions.size] * parts[fractions.size]
@@ -63,7 +61,7 @@ def stick_pullback(fractions: NDArray[np.float64], gradient: NDArray[np.float64]
 
 
 @compiled_with_memory
-def add_stick_jacobian_slope(fractions: NDArray[np.float64], result: NDArray[np.float64]) -> None:
+def add_stick_jacobian_slope(fractions: FloatArray, result: FloatArray) -> None:
     """Add the gradient of `stick_log_jacobian`."""
     for k in range(fractions.size):
         result[k] -= (fractions.size - 1 - k) / (1.0 - fractions[k])

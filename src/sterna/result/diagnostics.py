@@ -3,20 +3,18 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.tuning.memory import effective_size
+from sterna.types import FloatArray
 
-Numbers = NDArray[np.float64]
 
-
-def _split(draws: Numbers) -> Numbers:
+def _split(draws: FloatArray) -> FloatArray:
     """Halve every chain: (chains, draws) to (2 chains, draws / 2), leaving out a middle draw."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 
 
-def _rank_normalise(draws: Numbers) -> Numbers:
+def _rank_normalise(draws: FloatArray) -> FloatArray:
     """Replace draws by normal scores of their ranks; ties share their mean rank."""
     from scipy.special import ndtri
 
@@ -27,21 +25,21 @@ def _rank_normalise(draws: Numbers) -> Numbers:
     return np.asarray(ndtri((mean_rank[inverse.ravel()] - 0.375) / (flat.size + 0.25))).reshape(draws.shape)
 
 
-def ess_bulk(draws: Numbers) -> float:
+def ess_bulk(draws: FloatArray) -> float:
     """Bulk effective sample size of (chains, draws); NaN below four draws a chain or for values that are not finite."""
     if draws.shape[1] < 4 or not np.isfinite(draws).all():
         return math.nan
     return effective_size(_rank_normalise(_split(draws)))
 
 
-def mcse_mean(draws: Numbers) -> float:
+def mcse_mean(draws: FloatArray) -> float:
     """Standard error of the mean of (chains, draws); unlike `ess_bulk` it is not fooled by modes of unequal ranks."""
     if draws.shape[1] < 4 or not np.isfinite(draws).all():
         return math.nan
     return float(draws.std(ddof=1)) / math.sqrt(effective_size(_split(draws)))
 
 
-def _r_hat(draws: Numbers) -> float:
+def _r_hat(draws: FloatArray) -> float:
     n = draws.shape[1]
     within = draws.var(axis=1, ddof=1).mean()
     between = draws.mean(axis=1).var(ddof=1)
@@ -50,7 +48,7 @@ def _r_hat(draws: Numbers) -> float:
     return math.sqrt((within * (n - 1) / n + between) / within)
 
 
-def r_hat(draws: Numbers) -> float:
+def r_hat(draws: FloatArray) -> float:
     """Rank-normalised split R-hat: the larger of that of the draws and that of their distances from the median."""
     if draws.shape[1] < 4 or not np.isfinite(draws).all():
         return math.nan
@@ -59,7 +57,7 @@ def r_hat(draws: Numbers) -> float:
     return max(_r_hat(_rank_normalise(split)), _r_hat(_rank_normalise(folded)))
 
 
-def summary_of(draws: Numbers) -> dict[str, float]:
+def summary_of(draws: FloatArray) -> dict[str, float]:
     """Summary of one scalar's draws: (copies, draws); across copies and, where there are several, within them."""
     found = {
         "mean": float(draws.mean()),

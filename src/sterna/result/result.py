@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.engine.record import Record
 from sterna.errors import OptionError
@@ -22,13 +22,12 @@ from sterna.tuning.chains import saturated
 from sterna.tuning.evidence import EvidenceCurve
 from sterna.tuning.path_integrals import path_integral
 from sterna.tuning.rounds import Round
+from sterna.types import BoolArray, FloatArray, IndexArray
 
 if TYPE_CHECKING:
     import xarray
 
     from sterna.result.settings import Settings
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Result:
     default explorer is chosen."""
     gradient_evaluations: int
     """Evaluations of the likelihood's gradient, of explorers that follow it."""
-    diverged: Numbers
+    diverged: FloatArray
     """Share of each chain's trajectories that diverged while sampling, if it is more than one; 0 for explorers without
     trajectories, and while others without divergences are on trial beside them."""
     timing: dict[str, float]
@@ -68,7 +67,7 @@ class Result:
         return self._dataset(self.states, ("copy", "draw"))
 
     @cached_property
-    def states(self) -> Numbers:
+    def states(self) -> FloatArray:
         """States of the target chain: (copies, draws, dimension), without a copy where there is one copy."""
         draws = [record.draws[:, -1] for record in self.records]
         return draws[0][None] if len(draws) == 1 else np.stack(draws)
@@ -85,7 +84,7 @@ class Result:
         name = "annealing_beta" if "beta" in dataset.variables else "beta"
         return dataset.assign_coords({name: ("chain", self.schedule)})
 
-    def _dataset(self, states: Numbers, lead: tuple[str, ...]) -> "xarray.Dataset":
+    def _dataset(self, states: FloatArray, lead: tuple[str, ...]) -> "xarray.Dataset":
         import xarray
 
         variables = {
@@ -104,7 +103,7 @@ class Result:
         return to_arviz(self, log_likelihood)
 
     @property
-    def log_likelihood(self) -> Numbers:
+    def log_likelihood(self) -> FloatArray:
         """Log-likelihood of the target chain's draws: (copies, draws)."""
         return np.stack([record.log_likelihood[:, -1] for record in self.records])
 
@@ -148,7 +147,7 @@ class Result:
         return path_integral(function, self.schedule, self.energies, batches)
 
     @property
-    def energies(self) -> Numbers:
+    def energies(self) -> FloatArray:
         """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains)."""
         if not self.settings.keep_energies:
             raise OptionError("Energies were not kept: sample with keep_energies=True to have those of all chains.")
@@ -160,12 +159,12 @@ class Result:
         return self.last.explorations
 
     @property
-    def schedule(self) -> Numbers:
+    def schedule(self) -> FloatArray:
         """Betas of the chains."""
         return self.last.schedule
 
     @property
-    def rejection(self) -> Numbers:
+    def rejection(self) -> FloatArray:
         """Mean rejection probability of each neighbouring pair."""
         return self.last.rejection
 
@@ -181,7 +180,7 @@ class Result:
         Where too few chains saturate the barrier, it is a guess: at least twice as many as there were.
         """
         if saturated(self.last):
-            guess = self.last.sighted_barrier
+            guess = self.last.placement_barrier
             return max(2 * self.last.n_chains, optimal_n_chains(guess.total - guess.jump))
         return optimal_n_chains(self.global_barrier - self.last.barrier.jump)
 
@@ -190,11 +189,11 @@ class Result:
         """Which entry of `evidence` is `log_evidence`."""
         return self.last.evidence.best_name
 
-    def cumulative_barrier(self, beta: ArrayLike) -> Numbers:
+    def cumulative_barrier(self, beta: ArrayLike) -> FloatArray:
         """Lambda(beta)."""
         return self.last.barrier.cumulative(beta)
 
-    def local_barrier(self, beta: ArrayLike) -> Numbers:
+    def local_barrier(self, beta: ArrayLike) -> FloatArray:
         """lambda(beta), the rate of rejection at beta."""
         return self.last.barrier.local(beta)
 
@@ -241,7 +240,7 @@ class Result:
         return found
 
     @property
-    def energy_autocorrelation(self) -> Numbers:
+    def energy_autocorrelation(self) -> FloatArray:
         """Correlation of each chain's log-likelihood before and after one scan's exploration.
 
         The theory of round trips takes it to be 0 (efficient local exploration); the reference's is.
@@ -249,12 +248,12 @@ class Result:
         return self.last.energies.autocorrelation
 
     @property
-    def index_process(self) -> NDArray[np.int16]:
+    def index_process(self) -> IndexArray:
         """Chain of each replica after each scan: (copies, scans, replicas); every round has its own."""
         return self.last.index_process
 
     @property
-    def swaps(self) -> NDArray[np.bool_]:
+    def swaps(self) -> BoolArray:
         """Which neighbouring pairs swapped: (copies, scans, pairs); `rounds.swaps(k)` has those of other rounds."""
         return self.rounds.swaps()
 

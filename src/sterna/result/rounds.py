@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.tuning.rounds import Round
+from sterna.types import BoolArray
 
 
 class Rounds(list[Round]):
@@ -19,7 +19,7 @@ class Rounds(list[Round]):
         """Return the table's lines as dictionaries, with the schedules and the rejections of all pairs."""
         return [one.row() for one in self]
 
-    def swaps(self, place: int = -1) -> NDArray[np.bool_]:
+    def swaps(self, place: int = -1) -> BoolArray:
         """Which neighbouring pairs swapped, in the round at a place of this list: (copies, scans, pairs).
 
         Replicas begin a round where the last one left them; where the number of chains has changed, in order.

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.compilation import address_of
 from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD
@@ -42,12 +41,11 @@ from sterna.tuning.chains import MOST_BOOST, explores_slowly, next_n_chains
 from sterna.tuning.exploration import next_explorations
 from sterna.tuning.rounds import Round, summarise_round
 from sterna.tuning.schedule import uniform_schedule, update_schedule
-from sterna.workers.batch_team import Gathering
+from sterna.types import FloatArray
+from sterna.workers.batch_team import BatchTeam
 from sterna.workers.blas import one_blas_thread
-from sterna.workers.choice import Crews
-from sterna.workers.thread_team import Crew, naming_the_point
-
-Numbers = NDArray[np.float64]
+from sterna.workers.choice import Teams
+from sterna.workers.thread_team import ThreadTeam, errors_at_point
 
 BLOCK_SECONDS = 0.2
 TRIES = 1000
@@ -170,7 +168,7 @@ class _Run:
         target: Target,
         explorer: Explorer,
         settings: Settings,
-        schedule: Numbers,
+        schedule: FloatArray,
         display: Display,
         began: float,
         any_copies: bool = False,
@@ -187,7 +185,7 @@ class _Run:
         self.explorer_data = np.array([array.ctypes.data for array in self.bound.data] or [0], dtype=np.int64)
         self.copies = [new_copy(settings.n_chains, target.dimension) for _ in range(settings.n_copies)]
         self.streams = [new_generator() for _ in range(settings.n_copies)]
-        self.crews: list[Crew | Gathering | None] = [None] * settings.n_copies
+        self.teams: list[ThreadTeam | BatchTeam | None] = [None] * settings.n_copies
         self.stop = threading.Event()
         self.n_chains, self.boost, self.counts = settings.n_chains, 1, np.zeros(2)
         self.explorations, self.since = settings.explorations, 0
@@ -197,13 +195,13 @@ class _Run:
         """Run with the workers that the user gave, or those that suit."""
         compiled = self.target.compiled and not self.bound.python
         self.one_thread = workers is None and (self.target.one_thread or bool(self.bound.python))
-        crews = Crews(self.target, compiled, workers, self.settings.workers, self.settings.n_copies)
-        self.crews, self.notes, self.renew = crews.crews, crews.notes, crews.renew
+        teams = Teams(self.target, compiled, workers, self.settings.workers, self.settings.n_copies)
+        self.teams, self.notes, self.renew = teams.teams, teams.notes, teams.renew
         try:
             result = self._go()
         finally:
-            crews.close()
-        result.notes.extend(crews.deaths())
+            teams.close()
+        result.notes.extend(teams.deaths())
         self.display.finish(result)
         return result
 
@@ -249,11 +247,11 @@ class _Run:
     def _find_starts(self) -> None:
         """Give every replica a starting point of positive likelihood; one without a find begins where another does."""
         seed, block = self.settings.seed, self.target.block
-        found: list[tuple[Numbers, Numbers]] = []
+        found: list[tuple[FloatArray, FloatArray]] = []
         for number, copy in enumerate(self.copies):
-            self._with_crew(number, partial(find_start, block, seed, TRIES, number))
-            good = copy.logs[:, LOG_LIKELIHOOD] > -np.inf
-            found += [(copy.states[j].copy(), copy.logs[j, :2].copy()) for j in np.flatnonzero(good)]
+            self._with_team(number, partial(find_start, block, seed, TRIES, number))
+            good = copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf
+            found += [(copy.states[j].copy(), copy.log_densities[j, :2].copy()) for j in np.flatnonzero(good)]
         if not found:
             tries = TRIES * self.settings.n_chains * self.settings.n_copies
             # what another library's model returns is not refused for being NaN
@@ -264,36 +262,36 @@ class _Run:
                 f"or narrow the reference.{self.target.odd_data}"
             )
         for copy in self.copies:
-            for j in np.flatnonzero(copy.logs[:, LOG_LIKELIHOOD] == -np.inf):
-                copy.states[j], copy.logs[j, :2] = found[j % len(found)]
+            for j in np.flatnonzero(copy.log_densities[:, LOG_LIKELIHOOD] == -np.inf):
+                copy.states[j], copy.log_densities[j, :2] = found[j % len(found)]
 
-    def _with_crew(self, number: int, function: Callable[..., None]) -> None:
+    def _with_team(self, number: int, function: Callable[..., None]) -> None:
         """Call a function of some replicas of a copy on all of them."""
-        crew, copy = self.crews[number], self.copies[number]
-        if crew is not None:
-            crew.each(copy, function)
+        team, copy = self.teams[number], self.copies[number]
+        if team is not None:
+            team.each(copy, function)
             return
-        with naming_the_point(self.target, copy.states, copy.at_work):
+        with errors_at_point(self.target, copy.states, copy.at_work):
             function(copy, 0, copy.chain_of.size, *self.streams[number])
 
     def _count(self) -> None:
         """Take evaluations and gradients over from the copies' own counts."""
         for copy in self.copies:
-            self.counts += copy.logs[:, [EVALUATIONS, GRADIENTS]].sum(axis=0)
+            self.counts += copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0)
 
     def _first_guesses(self) -> None:
         """Guess the energies from the starting points."""
-        start = float(np.median([copy.logs[:, LOG_LIKELIHOOD] for copy in self.copies]))
+        start = float(np.median([copy.log_densities[:, LOG_LIKELIHOOD] for copy in self.copies]))
         self.centre = np.full(self.n_chains, start)
         self.pivot = start * np.diff(self.schedule)
 
-    def _first_parameters(self) -> Numbers:
+    def _first_parameters(self) -> FloatArray:
         return np.tile(self.bound.start(self._draw), (self.n_chains, 1))
 
-    def _draw(self, n: int) -> Numbers:
+    def _draw(self, n: int) -> FloatArray:
         """Return n draws from the reference."""
         draws, at_work = np.zeros((n, self.target.dimension)), np.zeros(1, dtype=np.int64)
-        with naming_the_point(self.target, draws, at_work):
+        with errors_at_point(self.target, draws, at_work):
             draw_states(self.target.block, self.settings.seed, draws, at_work, *self.streams[0])
         return draws
 
@@ -324,12 +322,12 @@ class _Run:
         record = new_record(1, self.n_chains, self.target.dimension, 0, 1)
         run_scans(self._plan(0, 1), 0, self.copies[0], self._statistics(), record, 1, 0, *self.streams[0])
 
-    def _statistics(self) -> Numbers:
+    def _statistics(self) -> FloatArray:
         return np.zeros((self.n_chains, self.bound.n_row))
 
     def _round(
         self, number: int, n_scans: int, kept_chains: int, keep_energies: bool = False
-    ) -> tuple[list[Record], Numbers]:
+    ) -> tuple[list[Record], FloatArray]:
         """Run one round of all copies; return their records, and the explorer's statistics merged in copy order."""
         settings = self.settings
         plan = self._plan(number, n_scans)
@@ -346,7 +344,7 @@ class _Run:
         threads = 1 if self.one_thread else min(settings.workers, len(jobs))
         if self._elsewhere:
             # threads that wait may be many; a function of many points is called by one at a time
-            threads = len(jobs) if any(isinstance(crew, Crew) for crew in self.crews) else 1
+            threads = len(jobs) if any(isinstance(team, ThreadTeam) for team in self.teams) else 1
         if threads == 1:
             for job in jobs:
                 job()
@@ -357,7 +355,7 @@ class _Run:
     @property
     def _elsewhere(self) -> bool:
         """Whether threads only wait for evaluations that are made elsewhere."""
-        return any(crew is not None and crew.waits for crew in self.crews)
+        return any(team is not None and team.waits for team in self.teams)
 
     def _run_threads(self, jobs: Sequence[Callable[[], None]], threads: int) -> None:
         with ThreadPoolExecutor(threads) as pool:
@@ -370,19 +368,19 @@ class _Run:
             finally:
                 self.stop.set()
                 if not all(future.done() for future in futures):
-                    self._end_crews()
+                    self._end_teams()
                 wait(futures)
                 self.stop.clear()
         for future in futures:
             future.result()
 
-    def _end_crews(self) -> None:
+    def _end_teams(self) -> None:
         """Let replicas under way fail at their next evaluation, as the run cannot go on."""
-        for crew in self.crews:
-            if crew is not None:
-                crew.end()
+        for team in self.teams:
+            if team is not None:
+                team.end()
 
-    def _run_copy(self, plan: Plan, number: int, statistics: Numbers, record: Record) -> None:
+    def _run_copy(self, plan: Plan, number: int, statistics: FloatArray, record: Record) -> None:
         """Run one copy's scans in blocks of about BLOCK_SECONDS; where a block ends has no effect on the result."""
         first, block, spread = 1, 1, self._elsewhere
         while first <= plan.n_scans and not self.stop.is_set():
@@ -392,22 +390,24 @@ class _Run:
             run(plan, number, statistics, record, first, last)
             seconds = max(time.perf_counter() - began, 1e-9)
             self.display.advance(number, last - first + 1)
-            spread = spread or (self.crews[number] is not None and seconds > SPREAD_SECONDS * (last - first + 1))
+            spread = spread or (self.teams[number] is not None and seconds > SPREAD_SECONDS * (last - first + 1))
             block = max(1, min(4 * block, int(block * BLOCK_SECONDS / seconds)))
             first = last + 1
 
-    def _run_scans(self, plan: Plan, number: int, statistics: Numbers, record: Record, first: int, last: int) -> None:
+    def _run_scans(
+        self, plan: Plan, number: int, statistics: FloatArray, record: Record, first: int, last: int
+    ) -> None:
         copy = self.copies[number]
-        with naming_the_point(self.target, copy.states, copy.at_work):
+        with errors_at_point(self.target, copy.states, copy.at_work):
             run_scans(plan, number, copy, statistics, record, first, last, *self.streams[number])
 
     def _spread_scans(
-        self, plan: Plan, number: int, statistics: Numbers, record: Record, first: int, last: int
+        self, plan: Plan, number: int, statistics: FloatArray, record: Record, first: int, last: int
     ) -> None:
-        """Do the same with the copy's crew."""
+        """Do the same with the copy's team."""
         copy = self.copies[number]
         for scan in range(first, last + 1):
-            self._with_crew(number, partial(explore_some, plan, statistics, scan, number))
+            self._with_team(number, partial(explore_some, plan, statistics, scan, number))
             end_scan(plan, number, copy, record, scan)
 
     def _summary(self, number: int, records: list[Record]) -> Round:
@@ -415,10 +415,10 @@ class _Run:
             number, self.schedule, self.pivot, self.centre, records, self.settings.scheme, self.explorations
         )
 
-    def _tune(self, rounds: Rounds, statistics: Numbers) -> None:
+    def _tune(self, rounds: Rounds, statistics: FloatArray) -> None:
         """Set the next round's exploration, chains, schedule and explorer parameters from this round's records."""
         last = rounds[-1]
-        barrier = last.sighted_barrier
+        barrier = last.placement_barrier
         # rounds of another explorer do not tell how much is kept by this one
         own = rounds[self.since :]
         if self.settings.auto_explorations and own:
@@ -454,10 +454,10 @@ class _Run:
         self.renew()
         for number, copy in enumerate(self.copies):
             copy.states[:] = carry(copy.states)
-            good = copy.logs[:, LOG_LIKELIHOOD] > -np.inf
-            self._with_crew(number, partial(refresh_some, self.target.block))
+            good = copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf
+            self._with_team(number, partial(refresh_some, self.target.block))
             # rounding may put a state on the wrong side of an edge, and no chain but the reference's may hold it
-            lost = good & (copy.logs[:, LOG_LIKELIHOOD] == -np.inf)
+            lost = good & (copy.log_densities[:, LOG_LIKELIHOOD] == -np.inf)
             kept = np.flatnonzero(good & ~lost)
             if lost.any() and len(kept) == 0:
                 raise EvaluationError(
@@ -465,11 +465,11 @@ class _Run:
                     "reference was fitted anew: log_likelihood must be a function of its arguments alone."
                 )
             for j in np.flatnonzero(lost):
-                copy.states[j], copy.logs[j, :2] = copy.states[kept[0]], copy.logs[kept[0], :2]
+                copy.states[j], copy.log_densities[j, :2] = copy.states[kept[0]], copy.log_densities[kept[0], :2]
 
     def _next_n_chains(self, last: Round) -> int:
         """Find the next round's number of chains, and note where slow exploration raises it."""
-        smooth = max(barrier.total - barrier.jump for barrier in (last.barrier, last.sighted_barrier))
+        smooth = max(barrier.total - barrier.jump for barrier in (last.barrier, last.placement_barrier))
         # more exploration first: it is the better help where it helps at all
         slow = explores_slowly(last) and self.boost < MOST_BOOST and self.explorations <= last.explorations
         self.boost *= 2 if slow else 1

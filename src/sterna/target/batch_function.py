@@ -4,14 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 @dataclass(frozen=True)
-class Together:
+class BatchFunction:
     """A function of many states that takes the place of several of a target's functions.
 
     `evaluate(points, size)` gets a row for each state, in stored coordinates, and the number of replicas, to which a
@@ -19,15 +16,15 @@ class Together:
     of `places` (see `sterna.engine.callback`): a number, or a gradient by stored coordinate, for each point.
     """
 
-    evaluate: Callable[[Numbers, int], Sequence[Any]]
+    evaluate: Callable[[FloatArray, int], Sequence[Any]]
     places: tuple[int, ...]
     reason: str = "it takes many points at once"
     """Why it is not compiled by Numba, for the target's notes; empty if they say it in other words."""
 
-    def __call__(self, points: Numbers, size: int) -> Sequence[Any]:
+    def __call__(self, points: FloatArray, size: int) -> Sequence[Any]:
         """Evaluate all points."""
         return self.evaluate(points, size)
 
-    def one(self, place: int, x: Numbers) -> Any:
+    def one(self, place: int, x: FloatArray) -> Any:
         """Return what is asked about a lone point."""
         return self.evaluate(x[None, :], 1)[self.places.index(place)][0]

@@ -31,6 +31,7 @@ from sterna.errors import TargetError
 from sterna.reference.affine import affine
 from sterna.reference.space import Space, Variable
 from sterna.reference.sticks import break_stick, stick, stick_log_jacobian
+from sterna.types import FloatArray, IntArray
 
 NO_NUMBERS = "not an array of numbers"
 # Types of data that are arrays to every function; not those derived of them, such as named tuples.
@@ -123,7 +124,7 @@ class Data:
     """Where an entry's address and shape begin in the block."""
 
 
-def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, NDArray[np.int64]]:
+def read_data(data: Mapping[str, Any] | None, space: Space) -> tuple[Data, IntArray]:
     """Lay data out in a block of addresses and shapes, behind the head that `callback` reads."""
     if data is not None and not isinstance(data, Mapping):
         raise TargetError(f"data= is {_describe(data)}: give a dict of arrays and numbers by name.")
@@ -242,8 +243,8 @@ def _variable(variable: Variable, data: Data, needed: dict[str, Any]) -> str:
             return f"{value}[0]" if variable.shape == () else f"frozen({value}.reshape({variable.shape}))"
         return f"frozen({value})"
     if variable.shape == ():
-        return f"x[{variable.start}]" if variable.sort == REAL else f"int64(x[{variable.start}])"
-    if variable.sort != REAL:
+        return f"x[{variable.start}]" if variable.value_type == REAL else f"int64(x[{variable.start}])"
+    if variable.value_type != REAL:
         part = f"{part}.astype(np.int64)"
     return f"frozen({part})" if len(variable.shape) == 1 else f"frozen({part}.reshape({variable.shape}))"
 
@@ -302,14 +303,14 @@ def python_arguments(
     placed = [_getter(argument, space, data) for argument in arguments if not argument.keyword]
     named = {argument.name: _getter(argument, space, data) for argument in arguments if argument.keyword}
 
-    def take(state: NDArray[np.float64]) -> tuple[list[Any], dict[str, Any]]:
+    def take(state: FloatArray) -> tuple[list[Any], dict[str, Any]]:
         x = space.prepared(state)
         return [get(x) for get in placed], {name: get(x) for name, get in named.items()}
 
     return take
 
 
-def _getter(argument: Argument, space: Space, data: Data) -> Callable[[NDArray[np.float64]], Any]:
+def _getter(argument: Argument, space: Space, data: Data) -> Callable[[FloatArray], Any]:
     """Return what makes one argument from a state."""
     if argument.source == "data":
         value = data.given[argument.name]
@@ -319,7 +320,7 @@ def _getter(argument: Argument, space: Space, data: Data) -> Callable[[NDArray[n
     variable = next(v for v in space.variables if v.name == argument.name)
     if variable.shape == () and variable.transform != "none":
         return lambda x: variable.value(x).item()
-    if variable.shape == () and variable.sort == REAL:
+    if variable.shape == () and variable.value_type == REAL:
         return lambda x: x.item(variable.start)
     if variable.shape == ():
         return lambda x: int(x.item(variable.start))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sterna.engine.program import N_LOGS, evaluate_often, gradient_often
+from sterna.engine.program import N_LOG_DENSITIES, evaluate_often, gradient_often
 from sterna.engine.round import draw_states
 from sterna.engine.streams import new_generator
 
@@ -38,15 +38,15 @@ def measured(target: "Target") -> Cost:
 
     What goes wrong here is left for the run to meet, which can say where it happened.
     """
-    draws, logs = np.zeros((1, target.dimension)), np.zeros(N_LOGS)
+    draws, log_densities = np.zeros((1, target.dimension)), np.zeros(N_LOG_DENSITIES)
     slope, scratch = np.zeros(target.dimension), np.zeros(target.dimension)
     try:
         draw_states(target.block, 0, draws, np.zeros(1, dtype=np.int64), *new_generator())
-        seconds = seconds_of(lambda times: evaluate_often(target.block, draws[0], logs, times))
+        seconds = seconds_of(lambda times: evaluate_often(target.block, draws[0], log_densities, times))
         if not target.has_gradient:
             return Cost(seconds)
         target.prepare_gradient()
-        slow = seconds_of(lambda times: gradient_often(target.block, draws[0], logs, slope, scratch, times))
+        slow = seconds_of(lambda times: gradient_often(target.block, draws[0], log_densities, slope, scratch, times))
     except Exception:
         return Cost()
     return Cost(seconds, 2 ** round(math.log2(min(max(slow / seconds, 1.0), MOST))))

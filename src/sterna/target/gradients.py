@@ -3,15 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import TargetError
 from sterna.reference.affine import affine_pullback
 from sterna.reference.space import Space, Variable
 from sterna.reference.sticks import add_stick_jacobian_slope, stick_pullback
 from sterna.target.binding import Data, datum
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 def natural_begin(space: Space, variable: Variable) -> int:
@@ -55,7 +53,7 @@ def gradient_lines(
 
 
 def store_gradient(
-    space: Space, variables: list[Variable], flat: bool, values: Any, x: Numbers, out: Numbers, what: str
+    space: Space, variables: list[Variable], flat: bool, values: Any, x: FloatArray, out: FloatArray, what: str
 ) -> None:
     """Do the same in Python, and check the shapes."""
     out[:] = 0.0

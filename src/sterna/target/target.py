@@ -21,7 +21,7 @@ from sterna.engine.program import (
     DRAW,
     GRADIENT,
     LOG_DENSITY,
-    N_LOGS,
+    N_LOG_DENSITIES,
     REAL,
     WHOLE_GRADIENT,
     NotANumber,
@@ -35,12 +35,13 @@ from sterna.explorers.base import Explorer
 from sterna.reference.fitted_reference import NOTE, FittedMap
 from sterna.reference.reference import Reference, coordinate_tables, space_and_distributions
 from sterna.reference.space import Space, View, break_sticks, check_view
-from sterna.reference.sticks import add_stick_jacobian_slope
+from sterna.reference.sticks import add_stick_jacobian_slope, stick_log_jacobian
 from sterna.target import binding
-from sterna.target.batch_function import Together
+from sterna.target.batch_function import BatchFunction
 from sterna.target.binding import as_number
 from sterna.target.gradients import gradient_lines, store_gradient
 from sterna.target.vectorized import as_numbers, batch_function
+from sterna.types import FloatArray
 
 if TYPE_CHECKING:
     from sterna.target.cost import Cost
@@ -155,7 +156,7 @@ class Target:
         )  # fmt: skip
         self._alive: list[Any] = []
         # densities as Python, which explain their errors better than compiled code does
-        self._plain: list[Callable[[NDArray[np.float64]], float]] = []
+        self._plain: list[Callable[[FloatArray], float]] = []
         # how to compile a gradient, which only some explorers ask for
         self._gradients: dict[str, Callable[[], int]] = {}
         self._handles: list[int] = []
@@ -163,7 +164,7 @@ class Target:
         self.movable: dict[int, Callable[..., Any]] = {}
         # a user's Python function may keep a buffer; the prior draws of a bridge do not, and have nothing to note
         self.one_thread = False
-        self.together: dict[int, Together] = {}
+        self.batch_functions: dict[int, BatchFunction] = {}
         if vectorized not in (False, True, "padded"):
             raise TargetError(f'vectorized={vectorized!r} is not known: give True, False or "padded".')
         self._vectorized, self._compile = vectorized, compile
@@ -240,7 +241,7 @@ class Target:
         odd = binding.not_numbers(self._data)
         return f" Note that {'; '.join(odd)}." if odd else ""
 
-    def python_error(self, state: NDArray[np.float64], error: Exception) -> Exception:
+    def python_error(self, state: FloatArray, error: Exception) -> Exception:
         """Return the error of the same kind that Python raises where compiled code did: its message says more."""
         for plain in self._plain if self.compiled and not self.moves else []:
             try:
@@ -269,7 +270,7 @@ class Target:
         """Whether no part of the target runs as Python."""
         return not self._handles
 
-    def log_densities(self, state: NDArray[np.float64] | None = None, **values: Any) -> tuple[float, float]:
+    def log_densities(self, state: FloatArray | None = None, **values: Any) -> tuple[float, float]:
         """Return (log-reference, log-likelihood) at a flat state or at variables given by name.
 
         Variables by name must be stored in their own coordinates, which all but simplices and normal vectors are.
@@ -279,14 +280,14 @@ class Target:
         x = np.ascontiguousarray(state, dtype=np.float64)
         if x.shape != (self.dimension,):
             raise TargetError(f"A state of {self.name} has {self.dimension} coordinates, not {x.shape}.")
-        logs = np.zeros(N_LOGS)
+        log_densities = np.zeros(N_LOG_DENSITIES)
         if not self._inside(x):
             return -math.inf, -math.inf
         try:
-            evaluate(self.block, x, logs)
+            evaluate(self.block, x, log_densities)
         except NotANumber as error:
             raise EvaluationError(f"The {error} at {self.describe_point(x)}.") from None
-        return float(logs[0]), float(logs[1])
+        return float(log_densities[0]), float(log_densities[1])
 
     @property
     def gradient_handle(self) -> int:
@@ -337,15 +338,15 @@ class Target:
         self._alive.append(entry)
         return {"whole_gradient": address_of(entry, WHOLE_GRADIENT)}
 
-    def gradient(self, state: NDArray[np.float64], beta: float = 1.0) -> NDArray[np.float64]:
+    def gradient(self, state: FloatArray, beta: float = 1.0) -> FloatArray:
         """Return the gradient of log-reference + beta * log-likelihood at a flat state, by stored coordinate."""
         self.prepare_gradient()
         x = np.ascontiguousarray(state, dtype=np.float64)
         gradient, scratch = np.zeros(self.dimension), np.zeros(self.dimension)
-        evaluate_gradient(self.block, x, beta, np.zeros(N_LOGS), gradient, scratch)
+        evaluate_gradient(self.block, x, beta, np.zeros(N_LOG_DENSITIES), gradient, scratch)
         return gradient
 
-    def _state_of(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
+    def _state_of(self, values: Mapping[str, Any]) -> FloatArray:
         if set(values) != set(self.space.names):
             raise TargetError(
                 f"log_densities got values for {', '.join(values) or 'nothing'}; "
@@ -363,11 +364,11 @@ class Target:
             parts.append(part.ravel())
         return np.concatenate(parts)
 
-    def _inside(self, x: NDArray[np.float64]) -> bool:
+    def _inside(self, x: FloatArray) -> bool:
         """Whether a state lies in the support of the reference's coordinates."""
         program = self.program
-        whole = (program.sort == REAL) | (x == np.floor(x))
-        two = (program.sort != BINARY) | (x == program.lower) | (x == program.upper)
+        whole = (program.value_type == REAL) | (x == np.floor(x))
+        two = (program.value_type != BINARY) | (x == program.lower) | (x == program.upper)
         return bool(np.all(whole & two & (program.lower <= x) & (x <= program.upper)))
 
     def _entry(
@@ -405,8 +406,8 @@ class Target:
         return Entry(address_of(entry, signature), handle, notes)
 
     def _density(self, function: Callable[..., Any], what: str, place: int, independent: bool = False) -> int:
-        if isinstance(function, Together):
-            return self._together_entry(function, what, place)
+        if isinstance(function, BatchFunction):
+            return self._batch_function_entry(function, what, place)
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
         if any(a.source == "flat" and a.name != "x" for a in arguments):
             names = ", ".join(self.space.names)
@@ -418,7 +419,7 @@ class Target:
         if self._vectorized and place == callback.LIKELIHOOD:
             fitted = self.fitted
 
-            def read(values: Any, points: NDArray[np.float64]) -> NDArray[np.float64]:
+            def read(values: Any, points: FloatArray) -> FloatArray:
                 found = as_numbers(values, points, what)
                 return found if fitted is None else found + [fitted.log_term(x) for x in points]
 
@@ -439,12 +440,12 @@ class Target:
             body = [f"    return {' + '.join(terms)}"]
             return binding.compile_entry(user, "def entry(state, data):", lines, body, needed, LOG_DENSITY)
 
-        def plain(x: NDArray[np.float64]) -> float:
+        def plain(x: FloatArray) -> float:
             value = as_number(_call(function, take(x)), what)
             if fitted is not None:
                 value += fitted.log_term(x)
             if reference:
-                value += sum(binding.stick_log_jacobian(x[a:b]) for a, b in sticks)
+                value += sum(stick_log_jacobian(x[a:b]) for a, b in sticks)
             return value
 
         self._plain.append(plain)
@@ -457,12 +458,12 @@ class Target:
         """Address of the callback to a user's function of many points, which a lone point calls as a batch of one."""
         padded = self._vectorized == "padded"
         batch = batch_function(function, arguments, self.space, self._data, read, what, padded)
-        return self._together_entry(Together(batch, (place,)), what, place)
+        return self._batch_function_entry(BatchFunction(batch, (place,)), what, place)
 
-    def _together_entry(self, function: Together, what: str, place: int) -> int:
+    def _batch_function_entry(self, function: BatchFunction, what: str, place: int) -> int:
         """Address of the callback to a function of many points."""
 
-        def plain(x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> Any:
+        def plain(x: FloatArray, out: FloatArray | None = None) -> Any:
             answer = function.one(place, x)
             if out is None:
                 return float(answer)
@@ -474,7 +475,7 @@ class Target:
 
         fallback, signature = TOGETHER[place]
         address = self._entry(build, what, fallback, place, plain, signature)
-        self.together[int(self._block[place])] = function
+        self.batch_functions[int(self._block[place])] = function
         return address
 
     def _change(self, function: Callable[..., Any], what: str, place: int) -> int:
@@ -490,7 +491,7 @@ class Target:
             header = "def entry(state, coordinate, new, data):"
             return binding.compile_entry(user, header, lines, body, needed, CHANGE)
 
-        def plain(x: NDArray[np.float64], coordinate: int, new: float) -> float:
+        def plain(x: FloatArray, coordinate: int, new: float) -> float:
             return as_number(_call(function, take(x), x.copy(), coordinate, new), what)
 
         fallback = callback.python_change if place == callback.CHANGE else callback.python_reference_change
@@ -518,7 +519,7 @@ class Target:
             header = "def entry(state, place, beta, weights, count, data, handle):"
             return binding.compile_entry(user, header, lines, body, needed, CONDITIONAL)
 
-        def plain(x: NDArray[np.float64], place: int, beta: float, out: NDArray[np.float64]) -> None:
+        def plain(x: FloatArray, place: int, beta: float, out: FloatArray) -> None:
             values = np.asarray(_call(function, take(x), place, beta), dtype=np.float64)
             if values.shape != out.shape:
                 raise TargetError(
@@ -567,13 +568,13 @@ class Target:
         """Check a gradient's parameters, and return how to compile it."""
         if not callable(function):
             raise TargetError(f"{what}={function!r} is not a function.")
-        if isinstance(function, Together):
-            return partial(self._together_entry, function, what, place)
+        if isinstance(function, BatchFunction):
+            return partial(self._batch_function_entry, function, what, place)
         arguments = binding.arguments_of(function, what, self.space, self._data.given)
         take = binding.python_arguments(arguments, self.space, self._data)
         flat = arguments[0].source == "flat"
         named = [a.name for a in arguments if a.source == "variable"]
-        variables = [v for v in self.space.variables if v.sort == REAL and (flat or v.name in named)]
+        variables = [v for v in self.space.variables if v.value_type == REAL and (flat or v.name in named)]
         variables.sort(key=lambda v: v.start if flat else named.index(v.name))
         space, sticks, reference = self.space, self._sticks(), place == callback.REFERENCE_GRADIENT
         fitted = self.fitted
@@ -593,18 +594,18 @@ class Target:
             header = "def entry(state, gradient, data):"
             return binding.compile_entry(user, header, lines, [*body, "    return 0"], needed, GRADIENT)
 
-        def plain(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+        def plain(x: FloatArray, out: FloatArray) -> None:
             store(_call(function, take(x)), x, out)
             if reference:
                 for a, b in sticks:
                     add_stick_jacobian_slope(x[a:b], out[a:b])
 
-        def store(values: Any, x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+        def store(values: Any, x: FloatArray, out: FloatArray) -> None:
             store_gradient(space, variables, flat, values, space.prepared(x), out, what)
             if fitted is not None:
                 fitted.pull_back(x, out)
 
-        def read(values: Any, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        def read(values: Any, points: FloatArray) -> FloatArray:
             out = np.zeros_like(points)
             alone = flat or len(variables) == 1
             for k, x in enumerate(points):
@@ -642,7 +643,7 @@ class Target:
             header = "def entry(state, data, generator):"
             return binding.compile_entry(user, header, lines, [*body, "    return 0"], needed, DRAW)
 
-        def plain(x: NDArray[np.float64], generator: np.random.Generator) -> None:
+        def plain(x: FloatArray, generator: np.random.Generator) -> None:
             values = _call(function, take(x), generator)
             _check_draw(space, values)
             flat = np.concatenate([np.ravel(v) for v in values]) if by_variable else np.ravel(values)
@@ -673,11 +674,11 @@ class Target:
     def _sticks(self) -> list[tuple[int, int]]:
         return [(v.start, v.stop) for v in self.space.variables if v.transform == "simplex"]
 
-    def values(self, states: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    def values(self, states: FloatArray) -> dict[str, NDArray[Any]]:
         """All variables by name, in their own shapes, from states of shape (..., dimension)."""
         return self.space.values(states) if self.view is None else self.view.values(states)
 
-    def describe_point(self, state: NDArray[np.float64]) -> str:
+    def describe_point(self, state: FloatArray) -> str:
         """Name the variables and values of a state, for messages."""
         parts = []
         for name, value in self.values(state).items():
@@ -726,10 +727,10 @@ def _check_draw(space: Space, example: Any) -> None:
     _check_values(space, np.split(np.ravel(np.asarray(example, dtype=np.float64)), ends))
 
 
-def _check_values(space: Space, parts: list[NDArray[np.float64]]) -> None:
+def _check_values(space: Space, parts: list[FloatArray]) -> None:
     for v, part in zip(space.variables, parts, strict=True):
         good = np.isfinite(part).all() and (part >= v.lower).all() and (part <= v.upper).all()
-        if good and v.sort != REAL:
+        if good and v.value_type != REAL:
             good = (part == np.floor(part)).all()
         if good and v.transform == "simplex":
             good = abs(part.sum() - 1.0) < 1e-6

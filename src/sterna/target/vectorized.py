@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import Error, EvaluationError, TargetError
 from sterna.reference.space import Space
 from sterna.target.binding import Argument, Data
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # Single precision, and sums in another order, change a value by less; points that mix change it by more.
 TOLERANCE = 1e-3
@@ -21,20 +19,20 @@ def batch_function(
     arguments: tuple[Argument, ...],
     space: Space,
     data: Data,
-    read: Callable[[Any, Numbers], Numbers],
+    read: Callable[[Any, FloatArray], FloatArray],
     what: str,
     padded: bool,
-) -> Callable[[Numbers, int], tuple[Numbers]]:
+) -> Callable[[FloatArray, int], tuple[FloatArray]]:
     """Return what evaluates a user's function at states, and once compares a batch with its first point alone."""
     take = batch_arguments(arguments, space, data)
     checked = False
 
-    def evaluate(points: Numbers, size: int) -> Numbers:
+    def evaluate(points: FloatArray, size: int) -> FloatArray:
         missing = size - len(points) if padded else 0
         given = np.concatenate([points, np.repeat(points[:1], missing, axis=0)])
         return read(_call(function, take(given), arguments, what), given)[: len(points)]
 
-    def batch(points: Numbers, size: int) -> tuple[Numbers]:
+    def batch(points: FloatArray, size: int) -> tuple[FloatArray]:
         nonlocal checked
         values = evaluate(points, size)
         if not checked and len(points) > 1:
@@ -83,7 +81,7 @@ def batch_arguments(
 ) -> Callable[[Any], tuple[list[Any], dict[str, Any]]]:
     """Return how a vectorised function's arguments follow from states: data as they are, all else a row for each."""
 
-    def get(argument: Argument, x: Numbers) -> Any:
+    def get(argument: Argument, x: FloatArray) -> Any:
         if argument.source == "data":
             return data.given[argument.name]
         if argument.source == "flat":
@@ -91,7 +89,7 @@ def batch_arguments(
         variable = next(v for v in space.variables if v.name == argument.name)
         return variable.value(x.copy())
 
-    def take(states: Numbers) -> tuple[list[Any], dict[str, Any]]:
+    def take(states: FloatArray) -> tuple[list[Any], dict[str, Any]]:
         x = space.prepared(states)
         placed = [get(a, x) for a in arguments if not a.keyword]
         return placed, {a.name: get(a, x) for a in arguments if a.keyword}
@@ -99,7 +97,7 @@ def batch_arguments(
     return take
 
 
-def as_numbers(values: Any, points: Numbers, what: str) -> Numbers:
+def as_numbers(values: Any, points: FloatArray, what: str) -> FloatArray:
     """Check that a vectorised function returned a number for each point."""
     array, count = np.asarray(values), len(points)
     if array.shape != (count,) or array.dtype.kind not in "fiu":

@@ -4,15 +4,14 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.theory.checks import check_number, check_whole
+from sterna.types import FloatArray
 
-Numbers = NDArray[np.float64]
 
-
-def _betas(beta: ArrayLike) -> Numbers:
+def _betas(beta: ArrayLike) -> FloatArray:
     betas = np.asarray(beta, dtype=np.float64)
     if not ((betas >= 0) & (betas <= 1)).all():
         raise OptionError(f"beta={np.array2string(betas, threshold=10)} must lie between 0 and 1.")
@@ -31,7 +30,7 @@ def _check_precision(precision: float) -> float:
     return check_number("precision", precision, 0.0, "give a precision above 0", above=True)
 
 
-def normal_local_barrier(beta: ArrayLike, dim: int = 5, precision: float = 5.0) -> Numbers:
+def normal_local_barrier(beta: ArrayLike, dim: int = 5, precision: float = 5.0) -> FloatArray:
     """lambda(beta) of `sterna.models.normal`.
 
     Examples
@@ -43,7 +42,7 @@ def normal_local_barrier(beta: ArrayLike, dim: int = 5, precision: float = 5.0) 
     return np.asarray(_normal_scale(dim) * abs(excess) / (1.0 + _betas(beta) * excess))
 
 
-def normal_barrier(beta: ArrayLike = 1.0, dim: int = 5, precision: float = 5.0) -> Numbers:
+def normal_barrier(beta: ArrayLike = 1.0, dim: int = 5, precision: float = 5.0) -> FloatArray:
     """Lambda(beta) of `sterna.models.normal`; the global barrier at the default, beta = 1.
 
     Examples
@@ -55,7 +54,7 @@ def normal_barrier(beta: ArrayLike = 1.0, dim: int = 5, precision: float = 5.0) 
     return np.asarray(_normal_scale(dim) * np.abs(np.log1p(_betas(beta) * excess)))[()]
 
 
-def _even_share(betas: Numbers, k: int, a: float) -> Numbers:
+def _even_share(betas: FloatArray, k: int, a: float) -> FloatArray:
     """Share of the even numbers at beta, (k+1) a^beta / (k + (k+1) a^beta)."""
     from scipy.special import expit
 
@@ -64,7 +63,7 @@ def _even_share(betas: Numbers, k: int, a: float) -> Numbers:
     return np.asarray(expit(betas * math.log(height) + math.log1p(1.0 / modes)))
 
 
-def discrete_local_barrier(beta: ArrayLike, k: int = 2, a: float = 100.0) -> Numbers:
+def discrete_local_barrier(beta: ArrayLike, k: int = 2, a: float = 100.0) -> FloatArray:
     """lambda(beta) of `sterna.models.discrete`.
 
     Examples
@@ -76,7 +75,7 @@ def discrete_local_barrier(beta: ArrayLike, k: int = 2, a: float = 100.0) -> Num
     return np.asarray(even * (1.0 - even) * abs(math.log(a)))
 
 
-def discrete_barrier(beta: ArrayLike = 1.0, k: int = 2, a: float = 100.0) -> Numbers:
+def discrete_barrier(beta: ArrayLike = 1.0, k: int = 2, a: float = 100.0) -> FloatArray:
     """Lambda(beta) of `sterna.models.discrete`: by how much the share of the even numbers has changed.
 
     Examples
@@ -87,7 +86,7 @@ def discrete_barrier(beta: ArrayLike = 1.0, k: int = 2, a: float = 100.0) -> Num
     return np.asarray(np.abs(_even_share(_betas(beta), k, a) - _even_share(np.zeros(()), k, a)))[()]
 
 
-def high_dimensional_local_barrier(beta: ArrayLike, dim: int, deviation: Callable[[float], float]) -> Numbers:
+def high_dimensional_local_barrier(beta: ArrayLike, dim: int, deviation: Callable[[float], float]) -> FloatArray:
     """lambda(beta) of `dim` independent coordinates in the limit of many: sqrt(d / pi) sigma(beta).
 
     `deviation` is sigma(beta), the standard deviation of one coordinate's energy V under the annealed law.
@@ -117,7 +116,7 @@ def high_dimensional_barrier(dim: int, deviation: Callable[[float], float]) -> f
     return float(integral)
 
 
-def multimodal_barrier(weights: ArrayLike, barriers: ArrayLike) -> Numbers:
+def multimodal_barrier(weights: ArrayLike, barriers: ArrayLike) -> FloatArray:
     """Barrier of a target with modes: the mean of the barriers between pairs of modes, weighted by p_k p_k'.
 
     It holds where the reference gives every mode the weight p_k that the target gives it. `barriers[..., k, k']` are
@@ -140,7 +139,7 @@ def multimodal_barrier(weights: ArrayLike, barriers: ArrayLike) -> Numbers:
     return np.asarray(pairs @ p @ p)[()]
 
 
-def barrier_rejection(cumulative: Callable[[Numbers], ArrayLike], schedule: ArrayLike) -> Numbers:
+def barrier_rejection(cumulative: Callable[[FloatArray], ArrayLike], schedule: ArrayLike) -> FloatArray:
     """Rejections on a schedule from a cumulative barrier: its increments, with an error of third order in the spacing.
 
     Examples

@@ -3,20 +3,19 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.theory.checks import check_start, check_time, check_whole
 from sterna.theory.reflection import fold, folded_cdf
 from sterna.theory.streams import BROWNIAN_MOTION, new_stream
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # From this time on the law differs from the uniform one by less than rounding: exp(-pi^2 t / 2) < 1e-17.
 _FORGOTTEN = 8.0
 
 
-def brownian_motion_path(times: ArrayLike, start: float = 0.0, seed: int = 1) -> Numbers:
+def brownian_motion_path(times: ArrayLike, start: float = 0.0, seed: int = 1) -> FloatArray:
     """Draw one path at given times, exactly: a free Brownian motion, folded.
 
     Examples
@@ -32,7 +31,7 @@ def brownian_motion_path(times: ArrayLike, start: float = 0.0, seed: int = 1) ->
     return fold(check_start(start) + np.cumsum(moves))
 
 
-def brownian_motion_ends(time: float, n_paths: int, start: float = 0.0, seed: int = 1) -> Numbers:
+def brownian_motion_ends(time: float, n_paths: int, start: float = 0.0, seed: int = 1) -> FloatArray:
     """Draw where many paths from one start are at `time`.
 
     Examples
@@ -45,7 +44,7 @@ def brownian_motion_ends(time: float, n_paths: int, start: float = 0.0, seed: in
     return fold(check_start(start) + math.sqrt(check_time(time)) * generator.standard_normal(size))
 
 
-def brownian_motion_cdf(place: ArrayLike, time: float, start: float = 0.0) -> Numbers:
+def brownian_motion_cdf(place: ArrayLike, time: float, start: float = 0.0) -> FloatArray:
     """P(W(time) <= place), as a sum over the mirror images of the start.
 
     Examples

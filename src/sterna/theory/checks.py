@@ -4,14 +4,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
+from sterna.types import FloatArray
 
-Numbers = NDArray[np.float64]
 
-
-def check_rejection(rejection: ArrayLike) -> Numbers:
+def check_rejection(rejection: ArrayLike) -> FloatArray:
     """One probability for each pair of neighbouring chains."""
     probabilities = np.asarray(rejection, dtype=np.float64)
     if probabilities.ndim != 1 or probabilities.size == 0:
@@ -69,7 +68,7 @@ def check_direction(direction: int) -> int:
     return 1 if direction == 1 else 0
 
 
-def check_schedule(schedule: Any, n_chains: int) -> Numbers:
+def check_schedule(schedule: Any, n_chains: int) -> FloatArray:
     """Check a user's schedule: increasing from exactly 0 to exactly 1, one beta a chain."""
     try:
         betas = np.array(schedule, dtype=np.float64)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.theory.monotone import MonotoneCubic
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,11 @@ class Barrier:
         """The global barrier."""
         return self.jump + float(self.smooth.y[-1])
 
-    def cumulative(self, beta: ArrayLike) -> Numbers:
+    def cumulative(self, beta: ArrayLike) -> FloatArray:
         """Lambda(beta), from 0 at beta = 0."""
         at = np.asarray(beta, dtype=np.float64)
         return np.where(at > 0, self.jump + self.smooth(at), 0.0)
 
-    def local(self, beta: ArrayLike) -> Numbers:
+    def local(self, beta: ArrayLike) -> FloatArray:
         """lambda(beta), the slope of the cumulative barrier beyond the jump."""
         return self.smooth.derivative(beta)

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.theory.checks import check_number, check_schedule, check_whole
 from sterna.theory.cumulative_barrier import Barrier
+from sterna.types import FloatArray
 
-Numbers = NDArray[np.float64]
-Generator = Callable[[ArrayLike], Numbers]
+Generator = Callable[[ArrayLike], FloatArray]
 
 
 def uniform_generator() -> Generator:
@@ -45,7 +45,7 @@ def geometric_generator(gamma: float) -> Generator:
     )
 
 
-def optimal_generator(barrier: Barrier | Callable[[Numbers], ArrayLike]) -> Generator:
+def optimal_generator(barrier: Barrier | Callable[[FloatArray], ArrayLike]) -> Generator:
     """G, the inverse of Lambda(beta) / Lambda: every interval holds the same part of the barrier.
 
     Takes a cumulative barrier as a function of an array of betas, or a run's `Barrier`, whose jump at 0 no schedule can
@@ -64,7 +64,7 @@ def optimal_generator(barrier: Barrier | Callable[[Numbers], ArrayLike]) -> Gene
     if not total > 0:
         return uniform_generator()
 
-    def generate(place: ArrayLike) -> Numbers:
+    def generate(place: ArrayLike) -> FloatArray:
         places = np.asarray(place, dtype=np.float64)
         low, high = np.zeros(places.shape), np.ones(places.shape)
         # bisection, as a barrier may have flat pieces, where its slope is 0
@@ -77,7 +77,7 @@ def optimal_generator(barrier: Barrier | Callable[[Numbers], ArrayLike]) -> Gene
     return generate
 
 
-def generated_schedule(generator: Generator, n_chains: int) -> Numbers:
+def generated_schedule(generator: Generator, n_chains: int) -> FloatArray:
     """Betas G(i / N) of `n_chains` = N + 1 chains.
 
     Examples

@@ -18,16 +18,14 @@ from sterna.errors import OptionError
 from sterna.theory.checks import check_direction, check_rejection, check_scheme, check_whole
 from sterna.theory.rates import expected_round_trip_time
 from sterna.theory.streams import INDEX_PROCESS, ROUND_TRIPS, new_stream
-
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sterna.types import FloatArray, IntArray
 
 # Steps between two returns from compiled code, about a second, so that a long simulation can be interrupted.
 STEPS_AT_ONCE = 2e8
 
 
 @compiled
-def step(scheme: int, chain: int, up: int, acceptance: Numbers, words: Any) -> tuple[int, int]:
+def step(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any) -> tuple[int, int]:
     """Advance by one scan: propose the neighbour in the direction `up` (1 or 0), then choose the next direction.
 
     `acceptance[chain]` belongs to the pair below the chain and `acceptance[chain + 1]` to that above it; it is 0 beyond
@@ -42,7 +40,7 @@ def step(scheme: int, chain: int, up: int, acceptance: Numbers, words: Any) -> t
 
 
 @compiled
-def walk(scheme: int, chain: int, up: int, acceptance: Numbers, words: Any, chains: Any, directions: Any) -> None:
+def walk(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any, chains: Any, directions: Any) -> None:
     """Write the path after each of `chains.size - 1` steps, its start included."""
     chains[0], directions[0] = chain, 2 * up - 1
     for n in range(1, chains.size):
@@ -51,7 +49,7 @@ def walk(scheme: int, chain: int, up: int, acceptance: Numbers, words: Any, chai
 
 
 @compiled
-def travel(scheme: int, acceptance: Numbers, words: Any, restart_times: Integers, times: Integers) -> None:
+def travel(scheme: int, acceptance: FloatArray, words: Any, restart_times: IntArray, times: IntArray) -> None:
     """Make `times.size` round trips, each from the arrival at the reference to the next one after the target."""
     last = acceptance.size - 2
     for trip in range(times.size):
@@ -68,7 +66,7 @@ def travel(scheme: int, acceptance: Numbers, words: Any, restart_times: Integers
         times[trip] = clock
 
 
-def padded_acceptance(rejection: ArrayLike) -> Numbers:
+def padded_acceptance(rejection: ArrayLike) -> FloatArray:
     """Acceptance probabilities with a 0 beyond either end, where there is nobody to swap with."""
     return np.pad(1.0 - check_rejection(rejection), 1)
 
@@ -111,9 +109,9 @@ class RoundTrips:
     """Independent round trips of one replica, in scans."""
 
     n_chains: int
-    restart_times: Integers
+    restart_times: IntArray
     """Scans from the reference to the target, the first leg of each trip."""
-    times: Integers
+    times: IntArray
     """Scans from the reference to the target and back."""
 
     @property

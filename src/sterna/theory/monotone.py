@@ -5,30 +5,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 @dataclass(frozen=True)
 class PiecewiseCubic:
     """The piecewise cubic through points (x, y), with the given slopes at them."""
 
-    x: Numbers
-    y: Numbers
-    slopes: Numbers
+    x: FloatArray
+    y: FloatArray
+    slopes: FloatArray
 
-    def _local(self, at: ArrayLike) -> tuple[NDArray[np.intp], Numbers, Numbers]:
+    def _local(self, at: ArrayLike) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
         """Interval, place within it from 0 to 1, and length of the interval."""
         points = np.clip(np.asarray(at, dtype=np.float64), self.x[0], self.x[-1])
         k = np.clip(np.searchsorted(self.x, points, side="right") - 1, 0, len(self.x) - 2)
         length = self.x[k + 1] - self.x[k]
         return k, (points - self.x[k]) / length, length
 
-    def __call__(self, at: ArrayLike) -> Numbers:
+    def __call__(self, at: ArrayLike) -> FloatArray:
         """Value of the curve; outside the points, that of the nearest."""
         k, t, length = self._local(at)
         return self._hermite(k, t, length)
 
-    def _hermite(self, k: NDArray[np.intp], t: Numbers, length: Numbers) -> Numbers:
+    def _hermite(self, k: NDArray[np.intp], t: FloatArray, length: FloatArray) -> FloatArray:
         rise = self.y[k + 1] - self.y[k]
         start, end = self.slopes[k] * length, self.slopes[k + 1] * length
         inner = t * t * (3 - 2 * t) * rise + t * (1 - t) * ((1 - t) * start - t * end)
@@ -38,7 +38,7 @@ class PiecewiseCubic:
 class MonotoneCubic(PiecewiseCubic):
     """A piecewise cubic that never decreases."""
 
-    def derivative(self, at: ArrayLike) -> Numbers:
+    def derivative(self, at: ArrayLike) -> FloatArray:
         """Slope of the curve: a piecewise quadratic, never negative."""
         k, t, length = self._local(at)
         rise = (self.y[k + 1] - self.y[k]) / length
@@ -46,7 +46,7 @@ class MonotoneCubic(PiecewiseCubic):
         slope = 6 * t * (1 - t) * rise + (1 - t) * (1 - 3 * t) * start + t * (3 * t - 2) * end
         return np.asarray(np.maximum(slope, 0.0))
 
-    def inverse(self, values: ArrayLike) -> Numbers:
+    def inverse(self, values: ArrayLike) -> FloatArray:
         """Solve curve(x) = value by bisection inside the interval that holds the value."""
         wanted = np.clip(np.asarray(values, dtype=np.float64), self.y[0], self.y[-1])
         k = np.clip(np.searchsorted(self.y, wanted, side="right") - 1, 0, len(self.x) - 2)
@@ -59,7 +59,7 @@ class MonotoneCubic(PiecewiseCubic):
         return np.asarray(self.x[k] + high * length)
 
 
-def monotone_cubic(x: Numbers, y: Numbers) -> MonotoneCubic:
+def monotone_cubic(x: FloatArray, y: FloatArray) -> MonotoneCubic:
     """Interpolate increasing x and non-decreasing y."""
     secants = np.diff(y) / np.diff(x)
     slopes = np.empty_like(x)

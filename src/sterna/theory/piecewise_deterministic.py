@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.engine.compilation import compiled
 from sterna.engine.streams import exponential
@@ -19,9 +19,9 @@ from sterna.theory.poisson import poisson_chances
 from sterna.theory.reflection import fold, folded_cdf
 from sterna.theory.scaled_index_process import ScaledPath
 from sterna.theory.streams import PIECEWISE_DETERMINISTIC, new_stream
+from sterna.types import FloatArray
 
-Numbers = NDArray[np.float64]
-Hazard = float | Callable[[Numbers], ArrayLike]
+Hazard = float | Callable[[FloatArray], ArrayLike]
 
 # Points between which a hazard other than Lambda w is taken to be linear: its error is below 1e-8 of its curvature.
 _POINTS = 4097
@@ -42,7 +42,7 @@ def interpolate(at: float, xs: Any, ys: Any) -> Any:
 
 
 @compiled
-def flight(place: float, up: int, budget: float, places: Numbers, hazards: Numbers) -> tuple[float, float]:
+def flight(place: float, up: int, budget: float, places: FloatArray, hazards: FloatArray) -> tuple[float, float]:
     """Return where the direction turns next, by the hazard or at an end, and what is then left of the budget."""
     here = interpolate(place, places, hazards)
     room = hazards[hazards.size - 1] - here if up else here
@@ -52,7 +52,7 @@ def flight(place: float, up: int, budget: float, places: Numbers, hazards: Numbe
 
 
 @compiled
-def fly(place: float, up: int, time: float, places: Numbers, hazards: Numbers, words: Any) -> float:
+def fly(place: float, up: int, time: float, places: FloatArray, hazards: FloatArray, words: Any) -> float:
     """Return where a path is at `time`."""
     budget = exponential(words)
     while True:
@@ -66,13 +66,15 @@ def fly(place: float, up: int, time: float, places: Numbers, hazards: Numbers, w
 
 
 @compiled
-def fly_to_ends(place: float, up: int, time: float, places: Numbers, hazards: Numbers, words: Any, ends: Any) -> None:
+def fly_to_ends(
+    place: float, up: int, time: float, places: FloatArray, hazards: FloatArray, words: Any, ends: Any
+) -> None:
     """Write where each path is at `time`."""
     for path in range(ends.size):
         ends[path] = fly(place, up, time, places, hazards, words)
 
 
-def _hazard_table(hazard: Hazard) -> tuple[Numbers, Numbers]:
+def _hazard_table(hazard: Hazard) -> tuple[FloatArray, FloatArray]:
     """Points of the cumulative hazard; a number is Lambda, whose two points are exact."""
     if not callable(hazard):
         total = check_number("hazard", hazard, 0.0, "give Lambda, finite and not negative, or a function of the place")
@@ -114,7 +116,7 @@ def piecewise_deterministic_path(
 
 def piecewise_deterministic_ends(
     hazard: Hazard, time: float, n_paths: int, start: float = 0.0, direction: int = 1, seed: int = 1
-) -> Numbers:
+) -> FloatArray:
     """Simulate many paths from one start and return where they are at `time`.
 
     Examples
@@ -131,7 +133,7 @@ def piecewise_deterministic_ends(
 
 def piecewise_deterministic_cdf(
     place: ArrayLike, barrier: float, time: float, start: float = 0.0, direction: int = 1
-) -> Numbers:
+) -> FloatArray:
     """P(W(time) <= place) under the optimal generator, in closed form.
 
     The hazard is then the same everywhere and the ends are mirrors. On the line without ends, n turns cut the time
@@ -152,7 +154,7 @@ def piecewise_deterministic_cdf(
     if until == 0 or total == 0:
         return never_turned
 
-    def free_cdf(ends: Numbers) -> Numbers:
+    def free_cdf(ends: FloatArray) -> FloatArray:
         share = np.clip(0.5 * (1.0 + sign * (ends - first) / until), 0.0, 1.0)
         below = _share_cdf(share, chances)
         return below if sign > 0 else 1.0 - chances[0] - below
@@ -160,7 +162,7 @@ def piecewise_deterministic_cdf(
     return never_turned + folded_cdf(places, free_cdf, 1.0 + until)
 
 
-def _share_cdf(share: Numbers, chances: Numbers) -> Numbers:
+def _share_cdf(share: FloatArray, chances: FloatArray) -> FloatArray:
     """P(at least one turn, and at most `share` of the time in the first direction)."""
     from scipy.special import betainc
 

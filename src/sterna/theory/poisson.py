@@ -3,13 +3,14 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sterna.types import FloatArray
 
 # Standard deviations beyond which numbers are left out, and a few more for small means.
 _DEVIATIONS, _MORE = 9.0, 40
 
 
-def poisson_chances(mean: float) -> NDArray[np.float64]:
+def poisson_chances(mean: float) -> FloatArray:
     """Chances of 0, 1, 2, ... up to a number that is passed with a chance below 1e-16."""
     from scipy.special import gammaln, xlogy
 

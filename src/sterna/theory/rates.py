@@ -6,11 +6,10 @@ All of them assume efficient local exploration: energies before and after an exp
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.theory.checks import check_number, check_rejection, check_scheme, check_whole
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 _WHY_BARRIER = "give a barrier that is finite and not negative"
 
@@ -95,7 +94,7 @@ def optimal_n_copies(barrier: float, cores: int) -> int:
     return max(1, available // optimal_n_chains(barrier))
 
 
-def budget_round_trip_rate(barrier: float, n_chains: ArrayLike, cores: float) -> Numbers:
+def budget_round_trip_rate(barrier: float, n_chains: ArrayLike, cores: float) -> FloatArray:
     """Round trips per scan of all copies that fit on `cores` (paper, equation for tau_Lambda(N)).
 
     The number of copies, cores / n_chains, is not rounded, and rejections are taken to be Lambda / N. So the rate is 0

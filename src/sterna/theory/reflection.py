@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
-def fold(place: ArrayLike) -> Numbers:
+def fold(place: ArrayLike) -> FloatArray:
     """Fold the line onto [0, 1], with mirrors at all whole numbers.
 
     Examples
@@ -21,7 +21,7 @@ def fold(place: ArrayLike) -> Numbers:
     return np.minimum(once, 2.0 - once)
 
 
-def folded_cdf(place: ArrayLike, free_cdf: Callable[[Numbers], Numbers], reach: float) -> Numbers:
+def folded_cdf(place: ArrayLike, free_cdf: Callable[[FloatArray], FloatArray], reach: float) -> FloatArray:
     """P(fold(X) <= place) from the law of X on the line, which has no atoms and lies within `reach` of 0."""
     places = np.asarray(place, dtype=np.float64)
     total = np.zeros(places.shape)

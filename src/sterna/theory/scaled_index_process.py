@@ -16,21 +16,19 @@ from sterna.theory.checks import check_direction, check_start, check_time, check
 from sterna.theory.index_process import STEPS_AT_ONCE, padded_acceptance, scheme_number, step, walk
 from sterna.theory.poisson import poisson_chances
 from sterna.theory.streams import SCALED_INDEX_PROCESS, new_stream
-
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sterna.types import FloatArray
 
 
 class ScaledPath(NamedTuple):
     """A path over scaled time, by the moments at which something happens."""
 
-    time: Numbers
-    place: Numbers
+    time: FloatArray
+    place: FloatArray
     direction: NDArray[np.int8]
 
 
 @compiled
-def walk_to_ends(scheme: int, chain: int, up: int, acceptance: Numbers, words: Any, scans: Any, ends: Any) -> None:
+def walk_to_ends(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any, scans: Any, ends: Any) -> None:
     """Write the chain in which each path is after its number of scans."""
     for path in range(scans.size):
         at, upward = chain, up
@@ -40,7 +38,7 @@ def walk_to_ends(scheme: int, chain: int, up: int, acceptance: Numbers, words: A
 
 
 @compiled
-def spread_deo(law: Numbers, acceptance: Numbers, after: Numbers) -> None:
+def spread_deo(law: FloatArray, acceptance: FloatArray, after: FloatArray) -> None:
     """Advance by one scan a law over (chain, direction), of which the second index is 1 for up."""
     last = acceptance.size - 2
     for chain in range(last + 1):
@@ -53,7 +51,7 @@ def spread_deo(law: Numbers, acceptance: Numbers, after: Numbers) -> None:
 
 
 @compiled
-def spread_seo(law: Numbers, acceptance: Numbers, after: Numbers) -> None:
+def spread_seo(law: FloatArray, acceptance: FloatArray, after: FloatArray) -> None:
     """Advance by one scan a law over (chain, direction); the new direction is a fair coin."""
     last = acceptance.size - 2
     for chain in range(last + 1):
@@ -66,7 +64,9 @@ def spread_seo(law: Numbers, acceptance: Numbers, after: Numbers) -> None:
 
 
 @compiled
-def mix_laws(scheme: int, law: Numbers, acceptance: Numbers, spare: Numbers, chances: Numbers, mixed: Numbers) -> None:
+def mix_laws(
+    scheme: int, law: FloatArray, acceptance: FloatArray, spare: FloatArray, chances: FloatArray, mixed: FloatArray
+) -> None:
     """Add up the laws after 0, 1, 2, ... scans, each with its chance (uniformisation)."""
     for scans in range(chances.size):
         for chain in range(mixed.size):
@@ -90,7 +90,7 @@ def scans_per_time(n_chains: int, scheme: str) -> int:
     return last if scheme_number(scheme) == DEO else last**2
 
 
-def _nearest_chain(start: float, acceptance: Numbers) -> int:
+def _nearest_chain(start: float, acceptance: FloatArray) -> int:
     return round(check_start(start) * (acceptance.size - 2))
 
 
@@ -126,7 +126,7 @@ def scaled_index_ends(
     direction: int = 1,
     scheme: str = "deo",
     seed: int = 1,
-) -> Numbers:
+) -> FloatArray:
     """Simulate many paths from the chain nearest to `start` and return where they are at `time`.
 
     Examples
@@ -150,7 +150,7 @@ def scaled_index_ends(
 
 def scaled_index_law(
     rejection: ArrayLike, time: float, start: float = 0.0, direction: int = 1, scheme: str = "deo"
-) -> Numbers:
+) -> FloatArray:
     """Exact probabilities of the places 0, 1/N, ..., 1 at `time`, without simulation.
 
     Examples

@@ -1,16 +1,14 @@
 """The communication barrier from rejections (paper, algorithm CommunicationBarrier)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.theory.cumulative_barrier import Barrier
 from sterna.theory.monotone import monotone_cubic
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 def communication_barrier(
-    schedule: Numbers, rejection: Numbers, zero_share: float = 0.0, second_rejection: Numbers | None = None
+    schedule: FloatArray, rejection: FloatArray, zero_share: float = 0.0, second_rejection: FloatArray | None = None
 ) -> Barrier:
     """Interpolate the running sum of rejections, corrected for saturation if those of chains two apart are given.
 
@@ -25,7 +23,7 @@ def communication_barrier(
     return Barrier(monotone_cubic(np.asarray(schedule), cumulative), jump)
 
 
-def without_zeros(rejection: Numbers, zero_share: float) -> Numbers:
+def without_zeros(rejection: FloatArray, zero_share: float) -> FloatArray:
     """Return rejections in which the first is that of the reference's draws of positive likelihood alone.
 
     Where a short round saw none of those, nothing is known of the first interval but that every swap was rejected, and
@@ -41,7 +39,7 @@ def without_zeros(rejection: Numbers, zero_share: float) -> Numbers:
     return steps
 
 
-def without_saturation(rejection: Numbers, second_rejection: Numbers) -> Numbers:
+def without_saturation(rejection: FloatArray, second_rejection: FloatArray) -> FloatArray:
     """Return each interval's part of the barrier from its rejection r and the rejections between chains two apart.
 
     Rejections saturate: over an interval with part x of the barrier, r = x - c x**3 + ..., where c depends on the law
@@ -70,7 +68,7 @@ def without_saturation(rejection: Numbers, second_rejection: Numbers) -> Numbers
 BLIND, PIECES = 0.9, 16
 
 
-def sighted_barrier(schedule: Numbers, rejection: Numbers, zero_share: float, deviation: Numbers) -> Barrier:
+def placement_barrier(schedule: FloatArray, rejection: FloatArray, zero_share: float, deviation: FloatArray) -> Barrier:
     """Return the barrier by rejections, with blind intervals filled by what the energies at their ends say.
 
     Where nearly every swap is rejected, rejections do not tell how much of the barrier is inside, nor where. If
@@ -94,7 +92,7 @@ def sighted_barrier(schedule: Numbers, rejection: Numbers, zero_share: float, de
     return Barrier(monotone_cubic(x[apart], y[apart]), zero_share if zero_share < 1 else 0.0)
 
 
-def _hyperbola(start: float, stop: float, first: float, last: float) -> tuple[Numbers, float]:
+def _hyperbola(start: float, stop: float, first: float, last: float) -> tuple[FloatArray, float]:
     """Divide the area under a hyperbola through two heights into equal pieces: their ends, and the whole area."""
     ratio = max(first, last) / min(first, last)
     length = stop - start

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.record import Record
 from sterna.tuning.memory import effective_size
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -78,15 +76,15 @@ def student_quantile(probability: float, freedom: float) -> float:
 class Batches:
     """Sums over batches, (copies, batches, ...), of all copies' records in their order."""
 
-    scans: Numbers
-    rejection: Numbers
-    second_rejection: Numbers
-    zeros: Numbers
-    stone_scale: Numbers
+    scans: FloatArray
+    rejection: FloatArray
+    second_rejection: FloatArray
+    zeros: FloatArray
+    stone_scale: FloatArray
     """(4, copies, batches, pairs)"""
-    stone_sum: Numbers
-    bridge: Numbers
-    moments: Numbers
+    stone_sum: FloatArray
+    bridge: FloatArray
+    moments: FloatArray
     """(4, copies, batches, chains)"""
 
     @property
@@ -94,11 +92,11 @@ class Batches:
         """Share of the reference's draws with likelihood zero."""
         return float(self.zeros.sum() / self.scans.sum())
 
-    def mean(self, sums: Numbers) -> Numbers:
+    def mean(self, sums: FloatArray) -> FloatArray:
         """Mean over all scans of a quantity that was summed by batch."""
         return np.asarray(sums.sum(axis=(0, 1)) / self.scans.sum())
 
-    def influence(self, sums: Numbers) -> Numbers:
+    def influence(self, sums: FloatArray) -> FloatArray:
         """Influence of every batch on the mean of a quantity."""
         scans = self.scans.reshape(self.scans.shape + (1,) * (sums.ndim - 2))
         return np.asarray((sums - scans * self.mean(sums)) / self.scans.mean())
@@ -118,7 +116,7 @@ def merge(records: Sequence[Record]) -> Batches:
     )
 
 
-def standard_error(influence: Numbers) -> tuple[float, float]:
+def standard_error(influence: FloatArray) -> tuple[float, float]:
     """Standard error of a mean from the influence of its batches (copies, batches), and its degrees of freedom.
 
     The batches' memory is taken from their autocorrelation (Geyer's initial sequence), so they need not be longer
@@ -135,12 +133,12 @@ def standard_error(influence: Numbers) -> tuple[float, float]:
     return scale * float(series.std(ddof=1)) / math.sqrt(size), freedom
 
 
-def standard_errors(influence: Numbers) -> Numbers:
+def standard_errors(influence: FloatArray) -> FloatArray:
     """Standard errors of several means: influence (copies, batches, means)."""
     return np.array([standard_error(influence[:, :, k])[0] for k in range(influence.shape[2])])
 
 
-def estimate(value: float, influence: Numbers, bias: float = 0.0, least_variance: float = 0.0) -> Estimate:
+def estimate(value: float, influence: FloatArray, bias: float = 0.0, least_variance: float = 0.0) -> Estimate:
     """Return a value with the error that its influence shows, or that theory knows to be the least."""
     if not math.isfinite(value):
         return Estimate(value, math.nan, 1.0, bias)

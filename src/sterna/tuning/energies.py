@@ -3,29 +3,27 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.record import AFTER, BEFORE, PRODUCT, SQUARE
 from sterna.tuning.batches import Batches
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
 @dataclass(frozen=True)
 class Energies:
     """Moments of each chain's log-likelihood; those of the reference are over its draws of positive likelihood."""
 
-    mean: Numbers
-    variance: Numbers
-    autocorrelation: Numbers
+    mean: FloatArray
+    variance: FloatArray
+    autocorrelation: FloatArray
     """Correlation of the log-likelihood before and after one scan's exploration: 0 if exploration is independent."""
-    influence: Numbers
+    influence: FloatArray
     """Influence of every batch on the means: (copies, batches, chains)."""
-    variance_influence: Numbers
+    variance_influence: FloatArray
     zero_share: float
 
 
-def energies(batches: Batches, centre: Numbers) -> Energies:
+def energies(batches: Batches, centre: FloatArray) -> Energies:
     """Turn sums of powers around the round's centre into moments."""
     after, square, before, product = (batches.moments[place] for place in (AFTER, SQUARE, BEFORE, PRODUCT))
     counts = np.repeat(batches.scans[:, :, None], len(centre), axis=2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sterna.engine.record import (
     BACKWARD,
@@ -21,8 +21,7 @@ from sterna.engine.record import (
 from sterna.theory.monotone import PiecewiseCubic
 from sterna.tuning.batches import Batches, Estimate, estimate, standard_errors
 from sterna.tuning.energies import Energies
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # From the most robust to the last resort, where errors do not decide.
 PREFERENCE = ("bennett", "stepping_stone", "stepping_stone_backward", "stepping_stone_forward")
@@ -32,10 +31,10 @@ PREFERENCE = ("bennett", "stepping_stone", "stepping_stone_backward", "stepping_
 class Steps:
     """Estimates of log Z(beta')/Z(beta) for every pair, with the influence of every batch on them."""
 
-    value: Numbers
-    influence: Numbers
+    value: FloatArray
+    influence: FloatArray
     """(copies, batches, pairs)"""
-    least_variance: Numbers
+    least_variance: FloatArray
     """Variance of every pair's estimate if all draws were independent, as the other chain of the pair knows it."""
 
     def total(self) -> Estimate:
@@ -49,14 +48,14 @@ class Steps:
 class EvidenceCurve:
     """log Z(beta)/Z(0) at the betas of the schedule, and in between by its slope, which is the mean log-likelihood."""
 
-    schedule: Numbers
-    value: Numbers
-    error: Numbers
-    slope: Numbers
+    schedule: FloatArray
+    value: FloatArray
+    error: FloatArray
+    slope: FloatArray
     jump: float
     """log(1 - p0): how far the curve falls at 0, where the likelihood is zero on a share p0 of the reference."""
 
-    def __call__(self, beta: ArrayLike) -> Numbers:
+    def __call__(self, beta: ArrayLike) -> FloatArray:
         """Value at any beta from 0 to 1."""
         at = np.asarray(beta, dtype=np.float64)
         beyond = np.concatenate([[self.jump], self.value[1:]])
@@ -96,14 +95,14 @@ def backward_stones(batches: Batches) -> Steps:
     return Steps(value, influence, variance)
 
 
-def _variance(log_square: Numbers, batches: Batches) -> Numbers:
+def _variance(log_square: FloatArray, batches: Batches) -> FloatArray:
     """Variance of the log of a mean, from the log of the second moment of weights of mean one."""
     with np.errstate(over="ignore", invalid="ignore"):
         variance = np.maximum(np.expm1(log_square), 0.0) / batches.scans.sum()
     return np.where(np.isnan(variance), np.inf, variance)
 
 
-def _log_of_mean(batches: Batches, way: int) -> tuple[Numbers, Numbers]:
+def _log_of_mean(batches: Batches, way: int) -> tuple[FloatArray, FloatArray]:
     """Log of the mean of scaled sums, and its influence."""
     scale, sums = batches.stone_scale[way], batches.stone_sum[way]
     top = scale.max(axis=(0, 1))
@@ -130,13 +129,13 @@ def combined(first: Steps, second: Steps) -> Steps:
     )
 
 
-def _weighted(share: Numbers, first: Any, second: Any) -> Numbers:
+def _weighted(share: FloatArray, first: Any, second: Any) -> FloatArray:
     """Return share * first + (1 - share) * second, where nothing times infinity is nothing."""
     with np.errstate(invalid="ignore"):
         return np.where(share > 0, share * first, 0.0) + np.where(share < 1, (1.0 - share) * second, 0.0)
 
 
-def bennett(batches: Batches, pivot: Numbers) -> Steps:
+def bennett(batches: Batches, pivot: FloatArray) -> Steps:
     """Bennett's acceptance ratio: both chains of a pair, each where the other one has mass too.
 
     For a pivot equal to log Z(beta')/Z(beta) no other estimator from one pair of chains has a smaller variance; for any
@@ -156,7 +155,7 @@ def bennett(batches: Batches, pivot: Numbers) -> Steps:
     return Steps(value, influence, variance)
 
 
-def thermodynamic_integration(schedule: Numbers, energies: Energies) -> dict[str, Estimate]:
+def thermodynamic_integration(schedule: FloatArray, energies: Energies) -> dict[str, Estimate]:
     """Integrate the mean log-likelihood over beta: the paper's sum over upper ends, and the trapezoid.
 
     Their bias is how far they are from the trapezoid corrected by its slopes, which are variances of the
@@ -186,9 +185,9 @@ class Evidence:
     curve: EvidenceCurve
     differences: dict[tuple[str, str], Estimate]
     """Differences between estimators that must agree, with errors of their own: the estimators share their draws."""
-    known: Numbers
+    known: FloatArray
     """The best that is known of every step log Z(beta')/Z(beta), for the next round's pivots."""
-    influence: Numbers
+    influence: FloatArray
     """Influence of the batches on the best estimate."""
     least_variance: float
     """The least variance of the best estimate."""
@@ -201,7 +200,7 @@ class Evidence:
         return self.estimates[self.best_name]
 
 
-def evidence(schedule: Numbers, pivot: Numbers, batches: Batches, energies: Energies) -> Evidence:
+def evidence(schedule: FloatArray, pivot: FloatArray, batches: Batches, energies: Energies) -> Evidence:
     """Estimate the evidence by every way there is."""
     forward, backward = forward_stones(batches), backward_stones(batches)
     steps = {
@@ -251,7 +250,7 @@ def _difference(first: Steps, second: Steps) -> Estimate:
         return Steps(first.value - second.value, first.influence - second.influence, least).total()
 
 
-def _curve(schedule: Numbers, steps: Steps, energies: Energies) -> EvidenceCurve:
+def _curve(schedule: FloatArray, steps: Steps, energies: Energies) -> EvidenceCurve:
     """Add the steps up; between them the curve follows its slopes at the betas, which are mean log-likelihoods."""
     with np.errstate(invalid="ignore"):
         # steps of a short round may be infinite, in both directions
@@ -264,7 +263,7 @@ def _curve(schedule: Numbers, steps: Steps, energies: Energies) -> EvidenceCurve
     return EvidenceCurve(schedule, value, error, _convex_slopes(secants, energies.mean), jump)
 
 
-def _convex_slopes(secants: Numbers, slopes: Numbers) -> Numbers:
+def _convex_slopes(secants: FloatArray, slopes: FloatArray) -> FloatArray:
     """Keep slopes between the secants on either side, and those at the ends where they do not bend the curve too far.
 
     The true curve is convex. Only noise, or a reference under which log-likelihoods have no mean, leave these bounds.

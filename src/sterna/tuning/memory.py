@@ -3,19 +3,18 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 
-def _autocovariance(draws: Numbers) -> Numbers:
+def _autocovariance(draws: FloatArray) -> FloatArray:
     n = draws.shape[1]
     size = 1 << (2 * n - 1).bit_length()
     spectrum = np.fft.rfft(draws - draws.mean(axis=1, keepdims=True), size, axis=1)
     return np.asarray(np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :n] / n)
 
 
-def effective_size(draws: Numbers) -> float:
+def effective_size(draws: FloatArray) -> float:
     """Effective sample size of chains by Geyer's initial monotone sequence."""
     chains, n = draws.shape
     if draws.min() == draws.max():

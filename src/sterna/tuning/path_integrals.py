@@ -11,17 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import OptionError
 from sterna.tuning.batches import Estimate, estimate
 from sterna.tuning.energies import Energies
 from sterna.tuning.evidence import Evidence
+from sterna.types import FloatArray
 
-Numbers = NDArray[np.float64]
 
-
-def integrate(schedule: Numbers, values: Numbers, influence: Numbers) -> Estimate:
+def integrate(schedule: FloatArray, values: FloatArray, influence: FloatArray) -> Estimate:
     """Integrate over beta what is known at the schedule, by monotone cubics between.
 
     The error is linearised by the trapezoid. The bias is what Richardson's rule says of a schedule of every other beta.
@@ -37,13 +35,15 @@ def integrate(schedule: Numbers, values: Numbers, influence: Numbers) -> Estimat
     return estimate(value, influence @ weights, bias=bias)
 
 
-def _area(x: Numbers, y: Numbers) -> float:
+def _area(x: FloatArray, y: FloatArray) -> float:
     from scipy.interpolate import PchipInterpolator
 
     return float(PchipInterpolator(x, y).integrate(x[0], x[-1]))
 
 
-def path_integral(function: Callable[..., Any], schedule: Numbers, log_likelihood: Numbers, batches: int) -> Estimate:
+def path_integral(
+    function: Callable[..., Any], schedule: FloatArray, log_likelihood: FloatArray, batches: int
+) -> Estimate:
     """Integrate E[function(V, beta)] over beta, from log-likelihoods of all chains: (copies, scans, chains)."""
     copies, scans, chains = log_likelihood.shape
     edges = np.arange(batches) * scans // batches
@@ -88,7 +88,7 @@ def symmetric_kl(energies: Energies) -> Estimate:
     return estimate(value, energies.influence[:, :, -1] - energies.influence[:, :, 0])
 
 
-def fisher_rao_length(schedule: Numbers, energies: Energies) -> Estimate:
+def fisher_rao_length(schedule: FloatArray, energies: Energies) -> Estimate:
     """Length of the path in the Fisher-Rao metric, the path integral of the standard deviation of V.
 
     No path between reference and target is shorter than their Fisher-Rao distance; the annealing path may be longer.

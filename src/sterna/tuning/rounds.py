@@ -6,12 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine.record import Record
 from sterna.theory.cumulative_barrier import Barrier
 from sterna.theory.rates import predicted_round_trip_rate
-from sterna.tuning.barrier import communication_barrier, sighted_barrier, without_zeros
+from sterna.tuning.barrier import communication_barrier, placement_barrier, without_zeros
 from sterna.tuning.batches import Estimate, merge, standard_error, standard_errors
 from sterna.tuning.energies import Energies, energies
 from sterna.tuning.evidence import Evidence, evidence
@@ -21,8 +20,7 @@ from sterna.tuning.path_integrals import (
     kl_target_to_reference,
     symmetric_kl,
 )
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray, IndexArray
 
 
 @dataclass(frozen=True)
@@ -34,13 +32,13 @@ class Round:
     n_copies: int
     explorations: int
     """How often a scan explored every chain."""
-    schedule: Numbers
-    rejection: Numbers
-    rejection_error: Numbers
+    schedule: FloatArray
+    rejection: FloatArray
+    rejection_error: FloatArray
     """Standard errors of the rejections."""
     total_rejection_error: float
     """Standard error of their sum, and so about that of the barrier."""
-    second_rejection: Numbers
+    second_rejection: FloatArray
     """Mean rejection probability between chains two apart, if they were to swap."""
     evidence: Evidence
     """Every estimator of the evidence."""
@@ -52,11 +50,11 @@ class Round:
     """Scan of each copy's first restart in this round."""
     predicted_round_trip_rate: float
     """The rate that the rejections allow if exploration were perfect."""
-    positions: tuple[NDArray[np.int16], ...] = field(repr=False)
+    positions: tuple[IndexArray, ...] = field(repr=False)
     """Each copy's index process."""
 
     @property
-    def index_process(self) -> NDArray[np.int16]:
+    def index_process(self) -> IndexArray:
         """Chain of each replica after each scan: (copies, scans, replicas)."""
         return np.stack(self.positions)
 
@@ -76,12 +74,12 @@ class Round:
         return communication_barrier(self.schedule, self.rejection, self.zero_share, self.second_rejection)
 
     @cached_property
-    def sighted_barrier(self) -> Barrier:
+    def placement_barrier(self) -> Barrier:
         """The barrier that places the next round's chains: energies fill the intervals in which swaps never succeed."""
-        return sighted_barrier(self.schedule, self.rejection, self.zero_share, np.sqrt(self.energies.variance))
+        return placement_barrier(self.schedule, self.rejection, self.zero_share, np.sqrt(self.energies.variance))
 
     @property
-    def rejection_of_possible(self) -> Numbers:
+    def rejection_of_possible(self) -> FloatArray:
         """Rejections without those of the reference's zeros, which no schedule can avoid."""
         return without_zeros(self.rejection, self.zero_share)
 
@@ -136,16 +134,16 @@ class Round:
         }
 
 
-def _largest(values: Numbers) -> float:
+def _largest(values: FloatArray) -> float:
     known = values[np.isfinite(values)]
     return float(known.max()) if known.size else float("nan")
 
 
 def summarise_round(
     number: int,
-    schedule: Numbers,
-    pivot: Numbers,
-    centre: Numbers,
+    schedule: FloatArray,
+    pivot: FloatArray,
+    centre: FloatArray,
     records: Sequence[Record],
     scheme: str,
     explorations: int,

@@ -1,23 +1,21 @@
 """The annealing schedule from the barrier (paper, algorithm UpdateSchedule)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.theory.cumulative_barrier import Barrier
 from sterna.theory.monotone import monotone_cubic
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # Share of the barrier that every interval is given, so that its inverse exists where nothing was rejected.
 _FLOOR = 1e-6
 
 
-def uniform_schedule(n_chains: int) -> Numbers:
+def uniform_schedule(n_chains: int) -> FloatArray:
     """Return equally spaced betas, the first round's schedule."""
     return np.linspace(0.0, 1.0, n_chains)
 
 
-def update_schedule(barrier: Barrier, n_chains: int) -> Numbers:
+def update_schedule(barrier: Barrier, n_chains: int) -> FloatArray:
     """Place the betas so that each interval holds the same part of the barrier.
 
     A barrier of zero gives equal spacing; flat pieces get few betas but keep their order. The result increases strictly
@@ -33,7 +31,7 @@ def update_schedule(barrier: Barrier, n_chains: int) -> Numbers:
     return _strictly_increasing(schedule)
 
 
-def _strictly_increasing(schedule: Numbers) -> Numbers:
+def _strictly_increasing(schedule: FloatArray) -> FloatArray:
     """Part betas that fell together by rounding, away from 0 and then away from 1."""
     for k in range(1, len(schedule)):
         schedule[k] = max(schedule[k], np.nextafter(schedule[k - 1], 2.0))

@@ -12,15 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from greenlet import getcurrent, greenlet
-from numpy.typing import NDArray
 
 from sterna.engine import callback
 from sterna.engine.round import Copy
 from sterna.engine.streams import new_generator
 from sterna.target.target import Target
-from sterna.workers.thread_team import naming_the_point
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
+from sterna.workers.thread_team import errors_at_point
 
 
 class Batch(NamedTuple):
@@ -29,7 +27,7 @@ class Batch(NamedTuple):
     It gets a row for each replica that asks, in the order of replicas, and the number of all replicas.
     """
 
-    evaluate: Callable[[Numbers, int], Sequence[Any]]
+    evaluate: Callable[[FloatArray, int], Sequence[Any]]
     handles: tuple[int, ...]
 
 
@@ -38,15 +36,15 @@ class Replica(greenlet):  # type: ignore[misc]
 
     handle: int
     """The function that it waits for."""
-    state: Numbers
+    state: FloatArray
     """The point at which."""
     point: bytes = b""
     known: Mapping[int, Any]
     """What functions say of that point, by their handles."""
 
 
-class Gathering:
-    """A crew for one copy; `batches` are by the handle of the function that they replace."""
+class BatchTeam:
+    """A team for one copy; `batches` are by the handle of the function that they replace."""
 
     waits = True
 
@@ -62,7 +60,7 @@ class Gathering:
         self.generators += [new_generator() for _ in range(size - len(self.generators))]
         # this greenlet is their parent: it gets what they raise
         replicas = [Replica(partial(self._explore, copy, function, k)) for k in range(size)]
-        with callback.instead({handle: partial(ask, handle) for handle in self.batches}):
+        with callback.override({handle: partial(ask, handle) for handle in self.batches}):
             try:
                 for replica in replicas:
                     replica.switch()
@@ -75,7 +73,7 @@ class Gathering:
 
     def _explore(self, copy: Copy, function: Callable[..., None], k: int) -> None:
         mine = copy._replace(at_work=np.zeros(1, dtype=np.int64))
-        with naming_the_point(self.target, mine.states, mine.at_work):
+        with errors_at_point(self.target, mine.states, mine.at_work):
             function(mine, k, k + 1, *self.generators[k])
 
     def _answer(self, waiting: list[Replica], size: int) -> None:
@@ -83,7 +81,7 @@ class Gathering:
         left = waiting
         for batch in self.widest:
             if any(self.batches[one.handle] is batch for one in left):
-                evaluate_together(batch, [one for one in left if one.handle in batch.handles], size)
+                evaluate_batch(batch, [one for one in left if one.handle in batch.handles], size)
                 left = [one for one in left if one.handle not in batch.handles]
         for replica in waiting:
             replica.switch()
@@ -92,7 +90,7 @@ class Gathering:
         """Nothing goes on by itself."""
 
 
-def evaluate_together(batch: Batch, asking: list[Replica], size: int) -> None:
+def evaluate_batch(batch: Batch, asking: list[Replica], size: int) -> None:
     """Give every replica what a batch says of its point."""
     try:
         answers = batch.evaluate(np.array([one.state for one in asking]), size)
@@ -104,7 +102,7 @@ def evaluate_together(batch: Batch, asking: list[Replica], size: int) -> None:
         replica.known = {handle: part[k] for handle, part in zip(batch.handles, answers, strict=True)}
 
 
-def ask(handle: int, x: Numbers, out: Numbers | None = None) -> Any:
+def ask(handle: int, x: FloatArray, out: FloatArray | None = None) -> Any:
     """Evaluate a function, called in a replica's greenlet, unless what it says of this point is known."""
     replica: Any = getcurrent()
     point = x.tobytes()

@@ -10,11 +10,9 @@ from uuid import uuid4
 
 import cloudpickle
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import EvaluationError, OptionError
-
-Numbers = NDArray[np.float64]
+from sterna.types import FloatArray
 
 # What became of an evaluation.
 DONE, MISSING, RAISED = range(3)
@@ -47,7 +45,7 @@ def evaluate_job(job: tuple[str, bytes | None, tuple[Any, ...]]) -> tuple[int, A
     return evaluate(*job)
 
 
-class Sent:
+class RemoteFunction:
     """A function that lives in workers: its key, and itself as bytes for a worker that has not got it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -86,10 +84,10 @@ class RemoteTracebackError(Exception):
         return f'\n"""\n{self.args[0]}"""'
 
 
-class Submitted:
+class ExecutorEvaluator:
     """Evaluations by an executor; a replica's thread waits for its own alone."""
 
-    def __init__(self, executor: Executor, sent: Mapping[int, Sent]) -> None:
+    def __init__(self, executor: Executor, sent: Mapping[int, RemoteFunction]) -> None:
         self.executor, self.sent = executor, sent
         self.ended = threading.Event()
         self.waiting: set[Future[Any]] = set()
@@ -104,7 +102,7 @@ class Submitted:
         """Return what a replica's thread calls instead of the target's own functions."""
         return {handle: partial(self._evaluate, sent) for handle, sent in self.sent.items()}
 
-    def _evaluate(self, sent: Sent, x: Numbers, *rest: Any) -> Any:
+    def _evaluate(self, sent: RemoteFunction, x: FloatArray, *rest: Any) -> Any:
         # an array behind the point is where a gradient goes
         out = rest[0] if rest and isinstance(rest[0], np.ndarray) else None
         arguments = (x.copy(),) if out is not None else (x.copy(), *rest)
@@ -114,7 +112,7 @@ class Submitted:
         out[:] = value
         return None
 
-    def _answer(self, sent: Sent, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    def _answer(self, sent: RemoteFunction, arguments: tuple[Any, ...]) -> tuple[int, Any]:
         """Ask, and deliver the function where it is missing: one at a time, as all chains ask at once."""
         for _ in range(TRIES):
             answer = self._submit(sent.job(arguments))
@@ -157,7 +155,7 @@ class Submitted:
             raise EvaluationError(f"workers={self.executor!r} takes no more work: {error}.") from error
 
 
-def mapped(pool: Any, sent: Sent, points: Numbers, _: int) -> tuple[list[Any]]:
+def mapped(pool: Any, sent: RemoteFunction, points: FloatArray, _: int) -> tuple[list[Any]]:
     """Evaluate a batch of one function by the `map` of a pool."""
     arguments = [(point,) for point in points]
     answers = list(pool.map(evaluate_job, [sent.job(one) for one in arguments]))

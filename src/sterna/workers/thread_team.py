@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.engine import callback
 from sterna.engine.program import ImpossibleDraw, NotANumber
@@ -15,6 +14,7 @@ from sterna.engine.round import Copy
 from sterna.engine.streams import new_generator
 from sterna.errors import Error, EvaluationError
 from sterna.target.target import Target
+from sterna.types import FloatArray, IntArray
 
 # A thread takes so many parts of a scan, as replicas do not cost the same.
 PARTS = 4
@@ -25,7 +25,7 @@ ANY = 1 << 16
 Functions = dict[int, Callable[..., Any]]
 
 
-class Elsewhere(Protocol):
+class RemoteEvaluator(Protocol):
     """A place where evaluations happen for replicas that wait for them, each in a thread of its own."""
 
     def end(self) -> None:
@@ -35,10 +35,10 @@ class Elsewhere(Protocol):
         """Return what a replica's thread calls instead of the target's own functions."""
 
 
-class Crew:
+class ThreadTeam:
     """Threads that share the replicas of one copy; each has its own stream and generator."""
 
-    def __init__(self, target: Target, n_threads: int, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(self, target: Target, n_threads: int, elsewhere: RemoteEvaluator | None = None) -> None:
         self.target, self.n_threads, self.elsewhere = target, n_threads, elsewhere
         self.pool = ThreadPoolExecutor(n_threads if elsewhere is None else ANY)
         self.own = threading.local()
@@ -61,11 +61,11 @@ class Crew:
         if not hasattr(self.own, "generator"):
             self.own.generator = new_generator()
         mine = copy._replace(at_work=np.zeros(1, dtype=np.int64))
-        with naming_the_point(self.target, mine.states, mine.at_work):
+        with errors_at_point(self.target, mine.states, mine.at_work):
             if self.elsewhere is None:
                 function(mine, first, last, *self.own.generator)
                 return
-            with callback.instead(self.elsewhere.functions()):
+            with callback.override(self.elsewhere.functions()):
                 function(mine, first, last, *self.own.generator)
 
     def end(self) -> None:
@@ -79,7 +79,7 @@ class Crew:
         self.pool.shutdown()
 
 
-def _point(target: Target, state: NDArray[np.float64]) -> str:
+def _point(target: Target, state: FloatArray) -> str:
     """Name a point by its variables, or by its coordinates if these cannot be computed."""
     try:
         return target.describe_point(state)
@@ -94,7 +94,7 @@ def _advice(error: Exception) -> str:
 
 
 @contextmanager
-def naming_the_point(target: Target, states: NDArray[np.float64], at_work: NDArray[np.int64]) -> Iterator[None]:
+def errors_at_point(target: Target, states: FloatArray, at_work: IntArray) -> Iterator[None]:
     """Turn what a target raised, or its NaN, into an error that names the point at which it happened."""
     try:
         yield

@@ -4,17 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import TargetError
 from sterna.reference import distributions as own
 from sterna.reference.distributions import Distribution
+from sterna.types import FloatArray
 
-Numbers = NDArray[np.float64]
 Family = Callable[[Any, tuple[int, ...]], Distribution]
 
 
-def _numbers(value: Any) -> Numbers:
+def _numbers(value: Any) -> FloatArray:
     return np.asarray(value, dtype=np.float64)
 
 
@@ -23,7 +22,7 @@ def _by_parameters(make: Callable[..., Distribution], *names: str) -> Family:
     return lambda d, shape: make(*(_numbers(getattr(d, name)) for name in names), shape=shape)
 
 
-def _chance(logits: Any) -> Numbers:
+def _chance(logits: Any) -> FloatArray:
     from scipy.special import expit
 
     return np.asarray(expit(_numbers(logits)))
@@ -34,14 +33,14 @@ def _negative_binomial(d: Any, shape: tuple[int, ...]) -> Distribution:
     return own.NegativeBinomial(n=_numbers(d.concentration), p=rate / (1 + rate), shape=shape)
 
 
-def _categorical(weights: Numbers, shape: tuple[int, ...]) -> Distribution:
+def _categorical(weights: FloatArray, shape: tuple[int, ...]) -> Distribution:
     if weights.ndim != 1:
         raise TargetError("a batch of categorical laws is not known to sterna: give each a name of its own")
     # single precision, in which NumPyro mostly is, does not sum to 1 well enough
     return own.Categorical(weights / weights.sum(), shape=shape)
 
 
-def _logits(d: Any) -> Numbers:
+def _logits(d: Any) -> FloatArray:
     logits = _numbers(d.logits)
     return np.asarray(np.exp(logits - logits.max(axis=-1, keepdims=True)))
 

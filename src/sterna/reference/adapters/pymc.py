@@ -4,27 +4,26 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sterna.errors import TargetError
 from sterna.reference import distributions as own
 from sterna.reference.distributions import Distribution
+from sterna.types import FloatArray
 
-Numbers = NDArray[np.float64]
 Family = Callable[..., Distribution]
 
 
-def _half_normal(loc: Numbers, sigma: Numbers, shape: Any) -> Distribution:
+def _half_normal(loc: FloatArray, sigma: FloatArray, shape: Any) -> Distribution:
     half = own.HalfNormal(sigma, shape=shape)
     return half if np.all(loc == 0) else own.Scaled(half, loc)
 
 
-def _categorical(p: Numbers, shape: Any) -> Distribution:
+def _categorical(p: FloatArray, shape: Any) -> Distribution:
     weights = _one_row(p, 1)
     return own.Categorical(weights / weights.sum(), shape=shape)
 
 
-def _one_row(values: Numbers, axes: int) -> Numbers:
+def _one_row(values: FloatArray, axes: int) -> FloatArray:
     """Take the parameter of one vector's law from among leading axes of length 1."""
     if values.size != np.prod(values.shape[-axes:]):
         raise TargetError("a batch of vectors is not known to sterna: give each a name of its own")
@@ -93,7 +92,7 @@ def as_distribution(part: Any, what: str) -> Distribution:
         raise TargetError(f"{what}, PyMC's {name.removesuffix('RV')}: {error}") from None
 
 
-def _constant(parameter: Any, what: str) -> Numbers:
+def _constant(parameter: Any, what: str) -> FloatArray:
     """Evaluate a parameter, which must not depend on another random variable."""
     if _is_random(parameter):
         raise TargetError(
