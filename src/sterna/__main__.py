@@ -1,5 +1,5 @@
 """`python -m sterna`."""
 
-from sterna.run.command_line import main
+from sterna.command_line.commands import main
 
 main()

@@ -19,7 +19,7 @@ import sterna
 from sterna.bridges import pymc_prior
 from sterna.bridges.pymc_model import Graphs
 from sterna.bridges.pytensor_numba import array_mode
-from sterna.run.command_line import find_target
+from sterna.command_line.commands import find_target
 
 REALS = [name for name in CASES if name not in ("mixture_with_indicators", "change_point", "potts")]
 Y = np.array([1.0, 2.0, 0.5])

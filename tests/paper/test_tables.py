@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import sterna
+from sterna.command_line.commands import commands
 from sterna.paper.runs import as_csv, as_json, as_line, choose, columns_of, run_case
 from sterna.paper.sizes import sizes
 from sterna.paper.tables import TABLE1, TABLE2, TABLES
-from sterna.run.command_line import commands
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 from numba import types
@@ -14,6 +14,18 @@ from sterna.engine.compilation import as_pointer, compiled_callback
 # The head of every data block: handles of Python functions, and the dimension.
 LIKELIHOOD, CHANGE, REFERENCE, REFERENCE_CHANGE, DRAW, GRADIENT, REFERENCE_GRADIENT, DIMENSION = range(8)
 HEAD = 8
+
+
+class Entry(NamedTuple):
+    """A function of a user's, ready to be called by compiled code; whoever asked for it forgets its handle."""
+
+    address: int
+    """Of the compiled function, or of the callback to its Python form."""
+    handle: int
+    """Of the Python form; 0 if it is compiled."""
+    notes: tuple[str, ...]
+    """Why it is not compiled, if there is something to say."""
+
 
 _functions: dict[int, Callable[..., Any]] = {}
 _handles = count(1)

@@ -58,7 +58,7 @@ class Program(NamedTuple):
     table: FloatArray
 
     def block(self) -> IntArray:
-        """FloatArray and addresses in one array, from which `view` makes the compiled form."""
+        """Numbers and addresses in one array, from which `view` makes the compiled form."""
         fields = [field.ctypes.data if isinstance(field, np.ndarray) else field for field in self]
         return np.array(fields, dtype=np.int64)
 

@@ -6,7 +6,7 @@ the same |l|, so it more often makes the same choice, and that at the step taken
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from sterna.engine.compilation import compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.engine.streams import Stream, exponential, fill_normals, uniform
 from sterna.explorers.base import Bound, Draw
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.hamiltonian import check_count, check_metric, steps_of_scan
 from sterna.explorers.leapfrog import (
     ACCEPTED,
@@ -39,10 +40,6 @@ from sterna.explorers.leapfrog import (
 )
 from sterna.explorers.metric import STEP_SIZES, first_metric, tuned_metric
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # A step that would need more is rejected. So is the way back, which must need as many.
 MOST_DOUBLINGS = 30
@@ -273,7 +270,7 @@ class AutoMALA:
         if self.trajectories is not None:
             check_count("AutoMALA", "trajectories", self.trajectories)
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a metric and a first step size for each chain."""
         block = block_of("AutoMALA", target, coordinates)
         count, dense = len(block), self.metric == "dense"

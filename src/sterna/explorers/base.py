@@ -7,7 +7,7 @@ to explore, it is a `Bound`: a compiled kernel with all that it needs.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from sterna.engine.compilation import inlined
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
 
 Draw = Callable[[int], FloatArray]
 
@@ -34,7 +32,7 @@ class Explorer(Protocol):
     def name(self) -> str:
         """The name by which the command line and the result know the explorer."""
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> "Bound":
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> "Bound":
         """Make the explorer ready for a target, and for some of its coordinates or all."""
 
 
@@ -115,7 +113,7 @@ class Bound:
         return max(1, self.n_statistics + self.n_scratch)
 
 
-def all_coordinates(target: "Target", coordinates: IntArray | None) -> IntArray:
+def all_coordinates(target: ExplorableTarget, coordinates: IntArray | None) -> IntArray:
     """Return the coordinates given, or all, as an array that the kernel can read."""
     if coordinates is None:
         return np.arange(target.dimension, dtype=np.int64)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -12,11 +12,8 @@ from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD, Progra
 from sterna.engine.streams import Stream, uniform
 from sterna.explorers.base import MOST_DIVERGED, Bound, Explorer, all_coordinates
 from sterna.explorers.composition import ENTRY, check_explorers, compose, offset_pointer, run_part
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters: number of parts, the one chosen (-1 while they are on trial), number of
 # quantities watched, rounds after which it was tuned; then the centre and scale of each quantity. The first of these is
@@ -110,7 +107,7 @@ class Trial:
 
     @property
     def n_sums(self) -> int:
-        """FloatArray in a chain's row of statistics, scratch included."""
+        """Numbers in a chain's row of statistics, scratch included."""
         return len(self.names) * (MOVES + self.watched) + (SUMS + 1) * self.watched
 
     def tune(self, head: FloatArray, sums: FloatArray, diverged: FloatArray) -> FloatArray:
@@ -204,7 +201,7 @@ class Best:
         """The names of the parts."""
         return f"best({', '.join(part.name for part in self.explorers)})"
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind every part to the same coordinates."""
         block = all_coordinates(target, coordinates)
         places = np.linspace(0, len(block) - 1, min(len(block), MOST_WATCHED)).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -12,12 +12,9 @@ from sterna.engine.program import EXPLORE, Program
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, Explorer, add_up, carry_nearest, choose_nothing
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.move import as_move
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # What a part's entry in the table says: address of its kernel, address of its data's addresses, and where its
 # parameters and its statistics begin in a chain's rows.
@@ -229,7 +226,7 @@ class Cycle:
         """The names of the parts."""
         return f"cycle({', '.join(part.name for part in self.explorers)})"
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind every part to the same coordinates."""
         parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
         return compose(explore_in_turn, parts, [len(parts)])
@@ -260,7 +257,7 @@ class Mix:
         """The names of the parts."""
         return f"mix({', '.join(part.name for part in self.explorers)})"
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind every part to the same coordinates."""
         parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
         return compose(explore_by_chance, parts, [len(parts), *self.weights])
@@ -279,7 +276,7 @@ class Blocks:
         """The blocks and their explorers."""
         return ", ".join(f"{' and '.join(names)}: {part.name}" for names, part in self.explorers.items())
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind every explorer to its variables, which together must be all of them."""
         if coordinates is not None:
             raise OptionError("A dict of explorers cannot be part of another explorer: it divides all variables.")
@@ -302,7 +299,7 @@ class Blocks:
         return compose(explore_in_turn, parts, [len(parts)])
 
 
-def _coordinates(target: "Target", names: tuple[str, ...]) -> IntArray:
+def _coordinates(target: ExplorableTarget, names: tuple[str, ...]) -> IntArray:
     """Coordinates of some variables."""
     parts = [np.arange(v.start, v.stop) for v in target.space.variables if v.name in names]
     return np.concatenate(parts).astype(np.int64)

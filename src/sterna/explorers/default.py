@@ -4,7 +4,6 @@ Where several explorers suit, the tuning rounds find the best of them (`sterna.e
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sterna.engine.densities import NORMAL
 from sterna.engine.program import REAL
@@ -14,15 +13,12 @@ from sterna.explorers.best import Best
 from sterna.explorers.composition import Cycle, compose, explore_in_turn
 from sterna.explorers.elliptical import Elliptical
 from sterna.explorers.evolution import Evolution
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.fitted import Fitted
 from sterna.explorers.hamiltonian import HMC
 from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.slice import Slice
 from sterna.types import BoolArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # An evaluation of so many seconds costs more than all else that an explorer does.
 EXPENSIVE = 1e-5
@@ -31,7 +27,7 @@ EXPENSIVE = 1e-5
 MOST_LEARNED = 100
 
 
-def default_explorer(target: "Target") -> Explorer:
+def default_explorer(target: ExplorableTarget) -> Explorer:
     """Choose for a target.
 
     Slices need no tuning and fear no geometry. Beside them go on trial: paths along a gradient, if there is one;
@@ -48,7 +44,7 @@ def default_explorer(target: "Target") -> Explorer:
     return Best(Slice(), *others) if others else Slice()
 
 
-def _for_real_variables(target: "Target", real: BoolArray) -> list[Explorer]:
+def _for_real_variables(target: ExplorableTarget, real: BoolArray) -> list[Explorer]:
     """Return what suits the real variables, besides slices."""
     found: list[Explorer] = []
     if target.has_gradient:
@@ -74,7 +70,7 @@ class OnReals:
         """Both names."""
         return f"{self.explorer.name} and slice"
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind both, each to its kind of coordinates, if there are any."""
         block = all_coordinates(target, coordinates)
         real = target.program.value_type[block] == REAL

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
@@ -13,11 +12,8 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_li
 from sterna.engine.streams import Stream, exponential, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters: moves in a scan, and number of coordinates.
 MOVES, COUNT = 0, 1
@@ -142,7 +138,7 @@ class Elliptical:
                 "give a whole number from 0 up."
             )
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for coordinates of a target, all of which must be normal under the reference."""
         block = all_coordinates(target, coordinates)
         check_normal(target, block)
@@ -150,7 +146,7 @@ class Elliptical:
         return Bound(kernel=explore, data=(block,), start=lambda draw: row, n_scratch=2 * len(block))
 
 
-def check_normal(target: "Target", block: IntArray) -> None:
+def check_normal(target: ExplorableTarget, block: IntArray) -> None:
     """Check that the reference of every coordinate of a block is an independent normal distribution."""
     if target.program.log_reference != 0:
         raise OptionError(

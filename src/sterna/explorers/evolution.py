@@ -7,7 +7,6 @@ The archive of a chain is frozen during a round, so that detailed balance holds 
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
@@ -28,6 +27,7 @@ from sterna.explorers.archive import (
 )
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
 from sterna.explorers.composition import offset_pointer
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import (
     best_scale,
     change_of_scale,
@@ -39,10 +39,6 @@ from sterna.explorers.line_moves import (
     step,
 )
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, shares of snooker moves,
 # of jumps and of radial moves, scale of a step and of a radial move, numbers of centres and of points in the archive;
@@ -239,7 +235,7 @@ class Evolution:
         if self.archive is not None and (not isinstance(self.archive, (int, np.integer)) or self.archive < 10):
             raise OptionError(f"Evolution(archive={self.archive!r}): give the number of draws to keep, at least 10.")
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: an archive for each chain, of its own draws in the last round."""
         block = all_coordinates(target, coordinates)
         check_real("Evolution", target, block)

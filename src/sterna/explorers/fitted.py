@@ -7,7 +7,6 @@ nothing adapted during a round.
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
@@ -29,13 +28,10 @@ from sterna.explorers.archive import (
 )
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
 from sterna.explorers.composition import offset_pointer
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import check_moves, check_real, on_line, read_line, spread_of, step
 from sterna.explorers.metropolis import pack
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, degrees of freedom,
 # number of laws; then of each law its weight, its log-weight with all constants of its density, its centre and, by
@@ -166,7 +162,7 @@ class Fitted:
         if not 0.0 < self.freedom < math.inf:
             raise OptionError(f"Fitted(freedom={self.freedom!r}): give a positive number of degrees of freedom.")
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: laws for each chain, fitted to its own draws in the last round."""
         block = all_coordinates(target, coordinates)
         check_real("Fitted", target, block)

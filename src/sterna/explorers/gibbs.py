@@ -4,7 +4,7 @@ import math
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -29,11 +29,8 @@ from sterna.engine.program import (
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 MOST_VALUES = 256
 
@@ -236,7 +233,7 @@ class Gibbs:
         if self.conditional is not None and not callable(self.conditional):
             raise OptionError(f"Gibbs(conditional={self.conditional!r}) is not a function.")
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for coordinates of a target, all of which must have few values."""
         block = all_coordinates(target, coordinates)
         most = check_finite(target, block)
@@ -263,7 +260,7 @@ def values_of(program: Program, i: int) -> FloatArray:
     return np.array([lower, upper]) if program.value_type[i] == BINARY else np.arange(lower, upper + 1)
 
 
-def check_finite(target: "Target", block: IntArray) -> int:
+def check_finite(target: ExplorableTarget, block: IntArray) -> int:
     """Check that all coordinates of a block have few values, and return the largest number of them."""
     program = target.program
     for v in target.space.variables:
@@ -283,7 +280,7 @@ def check_finite(target: "Target", block: IntArray) -> int:
     return max(values_of(program, i).size for i in block)
 
 
-def check_conditional(target: "Target", plain: Any, block: IntArray, draw: Draw) -> None:
+def check_conditional(target: ExplorableTarget, plain: Any, block: IntArray, draw: Draw) -> None:
     """Compare a user's conditional laws with those of the target, at a few draws from the reference."""
     step = max(1, len(block) // CHECKED_COORDINATES)
     for state in draw(CHECKED_DRAWS):
@@ -295,7 +292,7 @@ def check_conditional(target: "Target", plain: Any, block: IntArray, draw: Draw)
                 _compare(target, state, int(block[place]), beta, given, log_densities)
 
 
-def _evaluate_values(target: "Target", state: FloatArray, i: int) -> FloatArray:
+def _evaluate_values(target: ExplorableTarget, state: FloatArray, i: int) -> FloatArray:
     """Both log-densities at all values of coordinate i."""
     values = values_of(target.program, i)
     states = np.repeat(state[None], len(values), axis=0)
@@ -304,7 +301,7 @@ def _evaluate_values(target: "Target", state: FloatArray, i: int) -> FloatArray:
 
 
 def _compare(
-    target: "Target", state: FloatArray, i: int, beta: float, given: FloatArray, log_densities: FloatArray
+    target: ExplorableTarget, state: FloatArray, i: int, beta: float, given: FloatArray, log_densities: FloatArray
 ) -> None:
     exact = log_densities[:, 0] + beta * log_densities[:, 1]
     if exact.max() == -np.inf:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.engine.streams import Stream, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.leapfrog import (
     ACCEPTED,
     DIVERGED,
@@ -37,10 +38,6 @@ from sterna.explorers.leapfrog import (
 )
 from sterna.explorers.metric import first_metric, tuned_metric, tuned_step_size
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # A trajectory of unstated length is a quarter turn of a normal law, after which the start is forgotten.
 QUARTER_TURN = 0.5 * math.pi
@@ -167,7 +164,7 @@ class HMC:
         check_metric("HMC", self.metric)
         check_count("HMC", "trajectories", self.trajectories)
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a metric and a step size for each chain."""
 
         def with_steps(parameters: FloatArray) -> FloatArray:
@@ -214,14 +211,14 @@ class MALA:
         if self.trajectories is not None:
             check_count("MALA", "trajectories", self.trajectories)
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a metric and a step size for each chain."""
         return bind_walk("MALA", target, coordinates, self.metric, self.trajectories, 0.57, 3.0, lambda row: row)
 
 
 def bind_walk(
     what: str,
-    target: "Target",
+    target: ExplorableTarget,
     coordinates: IntArray | None,
     metric: str,
     trajectories: int | None,

@@ -1,7 +1,6 @@
 """Independence proposals: fresh values from the reference, whatever the state (Hastings 1970)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
@@ -13,12 +12,9 @@ from sterna.engine.stream_draws import draw_from_stream
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import acceptance, check_moves
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates of the block, and how many a proposal renews.
 MOVES, COUNT, AT_ONCE = 0, 1, 2
@@ -97,7 +93,7 @@ class Independence:
                 "give a whole number from 1 up, or leave it out for all."
             )
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target, whose reference must be of named distributions."""
         if target.program.log_reference != 0:
             raise OptionError(

@@ -5,7 +5,7 @@ the covariance of u: velocities are standard normal, and a step moves them by S'
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -29,11 +29,8 @@ from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_
 from sterna.errors import OptionError
 from sterna.explorers.base import all_coordinates
 from sterna.explorers.composition import offset_pointer
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # How a step is taken. Plain, which is compiled on its own: a diagonal metric for all coordinates of a target whose
 # reference is independent normal. The line is then the state itself, and loops have neither bounds nor cases; their
@@ -348,7 +345,7 @@ def standardised(line: Line, point: Point, k: int) -> float:
     return min(max((point.position[k] - line.centre[k]) / line.scale[k], -FARTHEST), FARTHEST)
 
 
-def block_of(what: str, target: "Target", coordinates: IntArray | None) -> IntArray:
+def block_of(what: str, target: ExplorableTarget, coordinates: IntArray | None) -> IntArray:
     """Return the block's coordinates, checked: real ones of a target with a gradient."""
     if not target.has_gradient:
         raise OptionError(
@@ -366,7 +363,7 @@ def block_of(what: str, target: "Target", coordinates: IntArray | None) -> IntAr
     return block
 
 
-def tables(target: "Target", block: IntArray, dense: bool) -> tuple[int, tuple[NDArray[Any], ...]]:
+def tables(target: ExplorableTarget, block: IntArray, dense: bool) -> tuple[int, tuple[NDArray[Any], ...]]:
     """Return the way of stepping and the kernel's data: coordinates, and means and precisions of a plain reference."""
     program = target.program
     plain = (

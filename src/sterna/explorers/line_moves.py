@@ -6,7 +6,6 @@ and half lines are walked in steps of their own size at every scale.
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
@@ -17,11 +16,8 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, REAL, Program, 
 from sterna.engine.streams import Stream, uniform
 from sterna.engine.unconstrained import from_line, log_jacobian, to_line
 from sterna.errors import OptionError
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 DRAWS_FOR_SPREAD = 100
 # The scale of a random walk may change by this factor from one round to the next.
@@ -166,7 +162,7 @@ def check_moves(what: str, moves: int | None) -> None:
         )
 
 
-def check_real(what: str, target: "Target", block: IntArray) -> None:
+def check_real(what: str, target: ExplorableTarget, block: IntArray) -> None:
     """Check that all coordinates of a block are real."""
     names = [
         v.name

@@ -1,12 +1,11 @@
 """The metric of explorers that follow the gradient, and their step size: what a round teaches the next."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sterna.engine.compilation import compiled
 from sterna.engine.unconstrained import to_line
 from sterna.explorers.base import Draw
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.leapfrog import (
     ACCEPTED,
     DENSE,
@@ -19,10 +18,6 @@ from sterna.explorers.leapfrog import (
     triangle,
 )
 from sterna.types import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 DRAWS_FOR_SPREAD = 100
 
@@ -41,7 +36,7 @@ def put_on_line(draws: FloatArray, lower: FloatArray, upper: FloatArray) -> None
             draws[row, k] = to_line(draws[row, k], lower[k], upper[k])
 
 
-def first_metric(target: "Target", block: IntArray, dense: bool, draw: Draw) -> FloatArray:
+def first_metric(target: ExplorableTarget, block: IntArray, dense: bool, draw: Draw) -> FloatArray:
     """Return centres, scales and (dense) factor of the first round: median and spread of the reference's draws."""
     draws = np.ascontiguousarray(draw(DRAWS_FOR_SPREAD)[:, block])
     put_on_line(draws, target.program.lower[block], target.program.upper[block])

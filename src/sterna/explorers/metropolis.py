@@ -7,7 +7,6 @@ whole line; integer and binary ones move one at a time.
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
@@ -27,6 +26,7 @@ from sterna.engine.streams import Stream, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates
 from sterna.explorers.composition import offset_pointer
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import (
     DRAWS_FOR_SPREAD,
     acceptance,
@@ -39,10 +39,6 @@ from sterna.explorers.line_moves import (
     step,
 )
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters: proposals in a scan, numbers of real and of other coordinates, whether the
 # covariance is full, the scale of the walk; then the centre of the real coordinates, how far from it a moment counts,
@@ -227,7 +223,7 @@ class Metropolis:
                 f'Metropolis(covariance={self.covariance!r}): give "full", or "diagonal" for the variances alone.'
             )
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a covariance for each chain, tuned by the moments of its states."""
         block, program = all_coordinates(target, coordinates), target.program
         real = program.value_type[block] == REAL

@@ -5,7 +5,7 @@ import math
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -45,11 +45,8 @@ from sterna.engine.program import (
 from sterna.engine.streams import Stream
 from sterna.errors import EvaluationError, OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # The first of the remembered states is the one from which the move began.
 START, MOST_REMEMBERED = 0, 3
@@ -213,7 +210,7 @@ class Move:
         sterna cannot check that.
 
         x has all coordinates, in the order of the reference; in a dict, `{"mu": move}`, those of its variables alone,
-        and all others stay as they are. `target.space.variables` says where each begins (`start`, `stop`). IntArray are
+        and all others stay as they are. `target.space.variables` says where each begins (`start`, `stop`). Integers are
         whole numbers in x; a simplex is stored by fractions of a stick, a normal vector by standard normal numbers, and
         all of a `PriorTransform` or `FittedReference` by its uniform or standard normal numbers.
 
@@ -262,7 +259,7 @@ class Move:
         """The function's own name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Compile the function for coordinates of a target, or make it ready to be called back."""
         block = all_coordinates(target, coordinates)
         what = f"The move {self.name}"
@@ -297,7 +294,7 @@ def as_move(explorer: Any) -> Any:
     return Move(explorer) if plain else explorer
 
 
-def complaint_of(target: "Target", what: str, block: IntArray) -> Callable[[FloatArray], None]:
+def complaint_of(target: ExplorableTarget, what: str, block: IntArray) -> Callable[[FloatArray], None]:
     """Return what raises the error for a vector at which a move must not end, or that is not like x."""
     space, program = target.space, target.program
 

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -24,12 +24,9 @@ from sterna.engine.program import (
 )
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.gibbs import draw_value
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 MAX_DOUBLINGS = 30
 # A shrinkage divides the interval by e in the mean: so many lead from the longest interval to the shortest.
@@ -284,7 +281,7 @@ class Slice:
     def __post_init__(self) -> None:
         check_passes("Slice", self.passes)
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for a target: a width for each coordinate and chain, tuned by how far it moves."""
         block, program = all_coordinates(target, coordinates), target.program
         updates = updates_of(self.passes, len(block))

@@ -7,7 +7,6 @@ probability is drawn from its conditional law. Slices of all coordinates would m
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import types
@@ -18,11 +17,8 @@ from sterna.engine.stream_draws import log_gamma_draw
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, check_passes
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters: updates of mean and size in a scan, how many kinds of trials there are, and
 # between what a probability is kept.
@@ -124,7 +120,7 @@ class BetaBinomial:
     def __post_init__(self) -> None:
         check_passes("BetaBinomial", self.passes)
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for the target, which must be the one that this was made for."""
         own = target.explorer
         if not (

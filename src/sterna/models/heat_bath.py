@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import types
@@ -13,11 +13,8 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, check_passes, first_coordinate, updates_of
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters.
 UPDATES, COUPLING, FIELD, DEGREE = 0, 1, 2, 3
@@ -196,7 +193,7 @@ class HeatBath:
         object.__setattr__(self, "adjacent", np.ascontiguousarray(self.adjacent, dtype=np.int64))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for the lattice of the target, which must be the one that this was made for."""
         if not self._same_lattice(target.explorer):
             raise OptionError(

@@ -20,7 +20,7 @@ from sterna.types import FloatArray, IntArray
 PARENT, FIRST, SECOND, ORDER, DOWN_FRESH, UP_FRESH, ON_PATH, LOWEST, STACK = range(9)
 N_STRETCHES = 9
 
-# FloatArray by node, behind the vectors of `work`: probabilities along the branch above a node, its length, and the
+# Numbers by node, behind the vectors of `work`: probabilities along the branch above a node, its length, and the
 # logarithms of the factors by which its two vectors were made larger.
 SAME, TRANSITION, TRANSVERSION, LENGTH, DOWN_SCALE, UP_SCALE = range(6)
 N_NUMBERS = 6

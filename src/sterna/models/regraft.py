@@ -12,7 +12,7 @@ every subtree goes below by itself. Of a locus only the numbers of ones and zero
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import types
@@ -23,10 +23,8 @@ from sterna.engine.program import LOG_LIKELIHOOD, Program
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, first_coordinate, updates_of
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.types import FloatArray, IntArray, WordArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
 
 Bits = WordArray
 
@@ -386,7 +384,7 @@ class Regraft:
         # the kernel reads them by their addresses
         object.__setattr__(self, "observed", np.ascontiguousarray(self.observed, dtype=np.uint8))
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for the target, which must be the one that this was made for."""
         if not isinstance(target.explorer, Regraft) or not np.array_equal(self.observed, target.explorer.observed):
             raise OptionError(

@@ -11,7 +11,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import types
@@ -22,6 +22,7 @@ from sterna.engine.stream_draws import log_gamma_draw
 from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, annealed, check_passes
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.models.pruning import (
     DOWN_FRESH,
     DOWN_SCALE,
@@ -52,10 +53,6 @@ from sterna.models.pruning import (
     work_size,
 )
 from sterna.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
-
 
 # Places in a chain's row of parameters.
 SWEEPS, EXCHANGES, TAXA, PATTERNS, DECAY = 0, 1, 2, 3, 4
@@ -349,7 +346,7 @@ class TreeMoves:
         object.__setattr__(self, "tips", np.ascontiguousarray(self.tips, dtype=np.float64))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
 
-    def bind(self, target: "Target", coordinates: IntArray | None = None) -> Bound:
+    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Make ready for the target, which must be the one that this was made for."""
         if not self._same_data(target.explorer):
             raise OptionError(

@@ -380,7 +380,7 @@ class Categorical(Distribution):
 
 
 class DiscreteUniform(Distribution):
-    """IntArray from `lower` to `upper`, both included."""
+    """Integers from `lower` to `upper`, both included."""
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, *, shape: Any = None) -> None:
         a, b = self._take(shape, lower=lower, upper=upper)

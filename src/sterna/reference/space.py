@@ -43,7 +43,7 @@ def Real(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = ()) 
 
 
 def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Any = ()) -> Kind:  # noqa: N802
-    """IntArray between two bounds, both included."""
+    """Integers between two bounds, both included."""
     low, high = _bounds("Integer", lower, upper)
     if not low <= high:
         raise TargetError(f"Integer(lower={lower}, upper={upper}): lower must not exceed upper.")

@@ -7,12 +7,13 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sterna.engine import callback, moves
+from sterna.engine.callback import Entry
 from sterna.engine.compilation import address_of
 from sterna.engine.program import (
     BINARY,
@@ -44,7 +45,7 @@ from sterna.target.vectorized import as_numbers, batch_function
 from sterna.types import FloatArray
 
 if TYPE_CHECKING:
-    from sterna.target.cost import Cost
+    from sterna.explorers.cost import Cost
 
 
 # What may cost much: priors and draws from them are evaluated where the run is.
@@ -57,17 +58,6 @@ TOGETHER: dict[int, tuple[Any, Any]] = {
     callback.GRADIENT: (callback.python_gradient, GRADIENT),
     callback.REFERENCE_GRADIENT: (callback.python_reference_gradient, GRADIENT),
 }
-
-
-class Entry(NamedTuple):
-    """A function of a user's, ready to be called by compiled code; whoever asked for it forgets its handle."""
-
-    address: int
-    """Of the compiled function, or of the callback to its Python form."""
-    handle: int
-    """Of the Python form; 0 if it is compiled."""
-    notes: tuple[str, ...]
-    """Why it is not compiled, if there is something to say."""
 
 
 class Target:
@@ -135,7 +125,7 @@ class Target:
         if not callable(log_likelihood):
             raise TargetError(f"log_likelihood={log_likelihood!r} is not a function.")
         began = time.perf_counter()
-        self.name = name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__)
+        self.name: str = name or str(getattr(log_likelihood, "__name__", type(log_likelihood).__name__))
         self.explorer = explorer
         self.view = view
         if view is not None:
@@ -303,7 +293,7 @@ class Target:
     @cached_property
     def cost(self) -> "Cost":
         """What an evaluation costs, measured when first asked for."""
-        from sterna.target.cost import measured
+        from sterna.explorers.cost import measured
 
         return measured(self)
 
@@ -391,7 +381,7 @@ class Target:
             self.movable[handle] = plain
         return address
 
-    def _enter(self, build: Callable[[], Any], what: str, fallback: Any, plain: Any, signature: Any) -> "Entry":
+    def _enter(self, build: Callable[[], Any], what: str, fallback: Any, plain: Any, signature: Any) -> Entry:
         """Make a function ready to be called by compiled code."""
         handle, notes = 0, tuple[str, ...]()
         try:
@@ -497,7 +487,7 @@ class Target:
         fallback = callback.python_change if place == callback.CHANGE else callback.python_reference_change
         return self._entry(build, what, fallback, place, plain, CHANGE)
 
-    def conditional(self, function: Callable[..., Any]) -> tuple["Entry", Callable[..., None]]:
+    def conditional(self, function: Callable[..., Any]) -> tuple[Entry, Callable[..., None]]:
         """Make a user's conditional laws ready, `conditional(i, beta, ...)` of `sterna.Gibbs`; with its Python form.
 
         The Python form writes into its last argument: `plain(state, i, beta, log_probabilities)`.
@@ -530,7 +520,7 @@ class Target:
 
         return self._enter(build, what, callback.python_conditional, plain, CONDITIONAL), plain
 
-    def move(self, function: Callable[..., Any], what: str, count: int) -> "Entry":
+    def move(self, function: Callable[..., Any], what: str, count: int) -> Entry:
         """Make a user's own move of `count` coordinates ready, `function(x, log_density, rng, ...)`."""
         taken = {*self.space.names, *self._data.given}
         second, third = list(inspect.signature(getattr(function, "py_func", function)).parameters)[1:3]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sterna.target import cost
+from sterna.explorers import cost
 
 
 def clock_of(monkeypatch, seconds=1e-6, disturbed=()):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sterna.run.command_line import main
+from sterna.command_line.commands import main
 
 KEYS = """
     target seed scheme explorer n_chains n_copies n_rounds n_scans schedule rejection global_barrier log_evidence

@@ -4,16 +4,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sterna.engine.program import N_LOG_DENSITIES, evaluate_often, gradient_often
 from sterna.engine.round import draw_states
 from sterna.engine.streams import new_generator
-
-if TYPE_CHECKING:
-    from sterna.target.target import Target
+from sterna.explorers.explorable import ExplorableTarget
 
 # A stretch of so many seconds can be timed; the best of so many stretches counts, as others were disturbed.
 LONG, STRETCHES = 1e-4, 9
@@ -33,7 +30,7 @@ class Cost:
     """Evaluations that a gradient costs, rounded to a power of two, so that it rarely differs between two runs."""
 
 
-def measured(target: "Target") -> Cost:
+def measured(target: ExplorableTarget) -> Cost:
     """Time evaluations at a draw from the reference, two or more of them; nobody counts these.
 
     What goes wrong here is left for the run to meet, which can say where it happened.
