@@ -14,13 +14,13 @@ from report import Row, agreement, clock, race, show
 
 import sterna
 from sterna.engine.communication import DEO
-from sterna.engine.compilation import address_of
 from sterna.engine.program import EXPLORE, GRADIENTS, N_LOG_DENSITIES
 from sterna.engine.round import Plan, new_copy
-from sterna.engine.streams import new_generator
 from sterna.explorers.automala import AutoMALA
 from sterna.explorers.hamiltonian import HMC
 from sterna.explorers.leapfrog import HEAD, STEP_SIZE, TRAJECTORIES, at_border
+from sterna.ground.compilation import address_of
+from sterna.ground.streams import new_generator
 
 SEED, CHAINS, SIZE = 1, 10, 0.3
 

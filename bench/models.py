@@ -18,8 +18,8 @@ from normal_case import ALIVE, explore_scans, make_plan
 import sterna
 from sterna.engine.program import EVALUATIONS, N_LOG_DENSITIES
 from sterna.engine.round import new_copy
-from sterna.engine.streams import new_generator
 from sterna.explorers.composition import Blocks
+from sterna.ground.streams import new_generator
 from sterna.models.data import FOLDER
 from sterna.models.phylo_cancer import N_CELLS, N_LOCI, simulate
 from sterna.paper.runs import Case

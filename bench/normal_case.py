@@ -10,11 +10,11 @@ from report import Row, agreement, clock, race
 
 import sterna
 from sterna.engine.communication import DEO
-from sterna.engine.compilation import address_of, as_pointer, row
 from sterna.engine.program import EXPLORE, view
 from sterna.engine.record import new_record
 from sterna.engine.round import Plan, call_explore, new_copy, run_scans
-from sterna.engine.streams import new_generator, scan_key, start_stream
+from sterna.ground.compilation import address_of, as_pointer, row
+from sterna.ground.streams import new_generator, scan_key, start_stream
 
 SEED = 1
 # The round whose keys exploration alone uses, here and in C.

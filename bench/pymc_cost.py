@@ -21,10 +21,10 @@ from report import Row, clock, race, show
 
 import sterna
 from sterna.bridges.pytensor_numba import machine_mode
-from sterna.engine.compilation import as_pointer
 from sterna.engine.program import N_LOG_DENSITIES, gradient_often, refresh, view
 from sterna.engine.round import draw_states
-from sterna.engine.streams import new_generator
+from sterna.ground.compilation import as_pointer
+from sterna.ground.streams import new_generator
 
 # threads of BLAS would time the machine's load; the run itself keeps to one, too
 threadpoolctl.threadpool_limits(limits=1, user_api="blas")

@@ -9,7 +9,7 @@ from report import Row, agreement, clock, race
 
 import sterna
 from sterna.engine.round import new_copy
-from sterna.engine.streams import new_generator
+from sterna.ground.streams import new_generator
 
 
 def race_spins(size: int, chains: int, n_scans: int, limit: float) -> Row:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from sterna.bridges import pymc_prior
 from sterna.bridges.pymc_prior import CHECKED, PriorDraw, random_laws
-from sterna.engine.user_function import CannotCompile
+from sterna.ground.user_function import CannotCompile
 
 N = 4000
 

@@ -12,12 +12,13 @@ from kernels import apply_bound, draws_of, logs_of
 from numba.core.runtime import _nrt_python, rtsys
 
 import sterna
-from sterna.engine.compilation import address_of
-from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, REAL
+from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound
 from sterna.explorers.composition import Blocks
 from sterna.explorers.default import default_explorer
+from sterna.ground.compilation import address_of
+from sterna.ground.values import REAL
 from sterna.run.options import EXPLORERS
 
 # A number that no kernel would write by chance.

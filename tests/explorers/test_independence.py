@@ -18,12 +18,12 @@ from runs import check_bounded_run
 from scipy import stats
 
 import sterna
-from sterna.engine.compilation import as_pointer
 from sterna.engine.densities import DISCRETE_UNIFORM, TWO_POINT
 from sterna.engine.program import view
 from sterna.engine.stream_draws import draw_from_stream
-from sterna.engine.streams import new_generator, scan_key, start_stream
 from sterna.explorers.independence import Independence
+from sterna.ground.compilation import as_pointer
+from sterna.ground.streams import new_generator, scan_key, start_stream
 from sterna.reference import distributions
 from sterna.reference.quantile import Quantile
 

@@ -15,9 +15,9 @@ from scipy import stats
 import sterna
 from sterna.engine.program import EVALUATIONS
 from sterna.engine.round import draw_states
-from sterna.engine.streams import new_generator
 from sterna.explorers import slice as slices
 from sterna.explorers.slice import Slice
+from sterna.ground.streams import new_generator
 
 LEVEL = 1e-6
 DRAWS = 10_000

@@ -33,8 +33,8 @@ def test_von_mises_draws(concentration):
     import numba
     from numba import types
 
-    from sterna.engine.compilation import as_pointer
-    from sterna.engine.streams import new_generator, scan_key, start_stream
+    from sterna.ground.compilation import as_pointer
+    from sterna.ground.streams import new_generator, scan_key, start_stream
 
     @numba.njit
     def many(concentration, stream, out):

@@ -9,7 +9,7 @@ from scipy import integrate, stats
 
 import sterna
 from sterna.engine.round import draw_states
-from sterna.engine.streams import new_generator
+from sterna.ground.streams import new_generator
 from sterna.reference.distributions import Distribution
 
 DRAWS = 100_000

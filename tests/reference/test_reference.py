@@ -13,7 +13,7 @@ from ways import WAYS, AsPython, compiled
 
 import sterna
 from sterna.engine.round import draw_states
-from sterna.engine.streams import new_generator
+from sterna.ground.streams import new_generator
 from sterna.reference.reference import Reference, coordinate_tables, space_and_distributions
 
 DRAWS = 20_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sterna
-from sterna.engine.program import BINARY, INTEGER, REAL
+from sterna.ground.values import BINARY, INTEGER, REAL
 from sterna.reference.space import space_of
 from sterna.reference.sticks import join_stick
 

@@ -7,8 +7,8 @@ import pytest
 from ways import WAYS
 
 import sterna
-from sterna.engine.program import HUGE
 from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_line
+from sterna.ground.values import HUGE
 
 Y = np.array([0.3, -1.2, 2.0])
 COVARIANCE = np.array([[2.0, 0.5], [0.5, 1.0]])

@@ -10,8 +10,8 @@ from scipy.integrate import quad
 from scipy.special import i0e, i1e
 
 from sterna import theory
-from sterna.engine.streams import new_generator
 from sterna.errors import OptionError
+from sterna.ground.streams import new_generator
 from sterna.theory import piecewise_deterministic
 from sterna.theory.reflection import fold
 

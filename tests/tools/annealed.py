@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import i0e, logsumexp
 
 import sterna
-from sterna.engine.program import BINARY
+from sterna.ground.values import BINARY
 
 
 def nothing(beta, states):

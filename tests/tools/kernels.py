@@ -4,10 +4,10 @@ import numba
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import address_of, as_pointer, row
 from sterna.engine.program import EVALUATIONS, EXPLORE, N_LOG_DENSITIES, refresh, view
 from sterna.engine.round import call_explore, draw_states
-from sterna.engine.streams import new_generator, scan_key, start_stream
+from sterna.ground.compilation import address_of, as_pointer, row
+from sterna.ground.streams import new_generator, scan_key, start_stream
 
 
 @numba.njit

@@ -4,7 +4,7 @@ import numpy as np
 
 import sterna
 from sterna.engine.round import draw_states
-from sterna.engine.streams import new_generator
+from sterna.ground.streams import new_generator
 
 
 def zero():

@@ -5,9 +5,9 @@ from typing import Any
 
 from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
 from sterna.engine import callback
-from sterna.engine.program import REAL
 from sterna.errors import TargetError
 from sterna.explorers.base import Explorer
+from sterna.ground.values import REAL
 from sterna.reference.adapters import as_distribution
 from sterna.reference.reference import space_and_distributions
 from sterna.reference.space import Space

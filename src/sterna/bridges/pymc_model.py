@@ -10,7 +10,7 @@ from sterna.bridges.pymc_prior import PriorDraw
 from sterna.bridges.pymc_space import has_unbounded, kinds_of
 from sterna.bridges.pymc_view import PymcView
 from sterna.bridges.pytensor_numba import bridged_density, bridged_gradient, with_whole_gradient
-from sterna.engine.user_function import Bridged, CannotCompile
+from sterna.ground.user_function import Bridged, CannotCompile
 from sterna.reference.reference import Reference
 from sterna.target.target import Target
 

@@ -19,8 +19,8 @@ from numba import types
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 
-from sterna.engine.compilation import address_of, as_pointer, caller
-from sterna.engine.user_function import Bridged, CannotCompile
+from sterna.ground.compilation import address_of, as_pointer, caller
+from sterna.ground.user_function import Bridged, CannotCompile
 from sterna.types import FloatArray
 
 OBJECT_MODE = "Numba will use object mode"

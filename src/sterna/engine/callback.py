@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numba
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled_callback
+from sterna.ground.compilation import as_pointer, compiled_callback
 
 # The head of every data block: handles of Python functions, and the dimension.
 LIKELIHOOD, CHANGE, REFERENCE, REFERENCE_CHANGE, DRAW, GRADIENT, REFERENCE_GRADIENT, DIMENSION = range(8)

@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-from sterna.engine.compilation import compiled
 from sterna.engine.program import LOG_LIKELIHOOD
-from sterna.engine.streams import coin, swap_uniform
+from sterna.ground.compilation import compiled
+from sterna.ground.streams import coin, swap_uniform
 from sterna.types import FloatArray, IntArray
 
 DEO, SEO = 0, 1

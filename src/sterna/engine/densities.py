@@ -8,8 +8,8 @@ shared array.
 import math
 from typing import Any
 
-from sterna.engine.compilation import compiled, compiled_with_memory, inlined
-from sterna.engine.streams import Stream, exponential, standard_normal, uniform
+from sterna.ground.compilation import compiled, compiled_with_memory, inlined
+from sterna.ground.streams import Stream, exponential, standard_normal, uniform
 from sterna.types import FloatArray
 
 NORMAL = 0

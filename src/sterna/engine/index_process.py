@@ -1,6 +1,6 @@
 """The index process: where each replica is on the schedule, its restarts and its round trips."""
 
-from sterna.engine.compilation import compiled
+from sterna.ground.compilation import compiled
 from sterna.types import IntArray
 
 # What a replica was last seen to do: nothing yet, leave the reference, leave the target after the reference.

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from sterna.engine.callback import DIMENSION, call_python
 from sterna.engine.callback import HEAD as DATA_HEAD
-from sterna.engine.compilation import as_pointer, caller, compiled, compiled_callback
 from sterna.engine.program import GENERATOR
-from sterna.engine.streams import new_generator
 from sterna.errors import Error, EvaluationError
+from sterna.ground.compilation import as_pointer, caller, compiled, compiled_callback
+from sterna.ground.streams import new_generator
 from sterna.types import FloatArray, WordArray
 
 # Places in the record: addresses of the program's block, of the whole state, its log-densities, the stream, the

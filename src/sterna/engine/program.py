@@ -7,7 +7,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from sterna.engine.compilation import (
+from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
+from sterna.ground.compilation import (
     FLOATS,
     INTEGERS,
     WORDS,
@@ -17,14 +18,9 @@ from sterna.engine.compilation import (
     compiled,
     inlined,
 )
-from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
-from sterna.engine.streams import Stream
+from sterna.ground.streams import Stream
+from sterna.ground.values import REAL
 from sterna.types import FloatArray, IntArray
-
-REAL, INTEGER, BINARY = 0, 1, 2
-
-# The bound of a real coordinate that has none.
-HUGE = float(np.finfo(np.float64).max)
 
 # Places in a row of `log_densities`, which travels with every replica; behind both log-densities are the numbers of
 # evaluations and of gradients.

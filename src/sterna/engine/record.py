@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sterna.engine.communication import acceptance
-from sterna.engine.compilation import compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD
+from sterna.ground.compilation import compiled, inlined
 from sterna.types import FloatArray, IndexArray, IntArray
 
 # Batches give standard errors. They may be shorter than the draws' memory, which is read from their correlations.

@@ -7,7 +7,6 @@ import numpy as np
 from numba import types
 
 from sterna.engine.communication import measure, parity_of, swap
-from sterna.engine.compilation import as_pointer, caller, compiled, inlined, row
 from sterna.engine.index_process import follow
 from sterna.engine.program import (
     EVALUATIONS,
@@ -24,7 +23,8 @@ from sterna.engine.program import (
     view,
 )
 from sterna.engine.record import Record, add_chains, add_pairs, add_states, batch_of
-from sterna.engine.streams import Stream, scan_key, start_stream
+from sterna.ground.compilation import as_pointer, caller, compiled, inlined, row
+from sterna.ground.streams import Stream, scan_key, start_stream
 from sterna.types import FloatArray, IntArray
 
 # Running energies are evaluated anew at these scans, so that rounding cannot build up.

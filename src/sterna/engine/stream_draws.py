@@ -5,7 +5,6 @@ Chain 0 draws by NumPy's generator (`densities.draw_coordinate`), which kernels 
 
 import math
 
-from sterna.engine.compilation import compiled
 from sterna.engine.densities import (
     BETA,
     BINOMIAL,
@@ -29,7 +28,8 @@ from sterna.engine.densities import (
     draw_category,
     inverts,
 )
-from sterna.engine.streams import Stream, exponential, standard_normal, uniform
+from sterna.ground.compilation import compiled
+from sterna.ground.streams import Stream, exponential, standard_normal, uniform
 from sterna.types import FloatArray
 
 # Probabilities below this are as good as zero in a sum to 1.

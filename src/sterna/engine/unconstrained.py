@@ -5,8 +5,8 @@ A half line is the image of exp, an interval that of the logistic function. A de
 
 import math
 
-from sterna.engine.compilation import compiled, inlined
-from sterna.engine.program import HUGE
+from sterna.ground.compilation import compiled, inlined
+from sterna.ground.values import HUGE
 
 TINY = 2.2250738585072014e-308
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sterna.engine.compilation import inlined
 from sterna.explorers.composition import offset_pointer
+from sterna.ground.compilation import inlined
 from sterna.types import FloatArray
 
 # Places in a chain's row of statistics: scans, every how many of them one is kept, points kept, four counts of the

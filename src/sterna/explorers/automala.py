@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sterna.engine.compilation import compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
-from sterna.engine.streams import Stream, exponential, fill_normals, uniform
 from sterna.explorers.base import Bound, Draw
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.hamiltonian import check_count, check_metric, steps_of_scan
@@ -39,6 +37,8 @@ from sterna.explorers.leapfrog import (
     tables,
 )
 from sterna.explorers.metric import STEP_SIZES, first_metric, tuned_metric
+from sterna.ground.compilation import compiled, inlined
+from sterna.ground.streams import Stream, exponential, fill_normals, uniform
 from sterna.types import FloatArray, IntArray
 
 # A step that would need more is rejected. So is the way back, which must need as many.

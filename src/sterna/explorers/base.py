@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.engine.compilation import inlined
-from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import inlined
+from sterna.ground.streams import Stream, uniform
 from sterna.types import FloatArray, IntArray
 
 Draw = Callable[[int], FloatArray]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD, Program
-from sterna.engine.streams import Stream, uniform
 from sterna.explorers.base import MOST_DIVERGED, Bound, Explorer, all_coordinates
 from sterna.explorers.composition import ENTRY, check_explorers, compose, offset_pointer, run_part
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, uniform
 from sterna.types import FloatArray, IntArray
 
 # Places in a chain's row of parameters: number of parts, the one chosen (-1 while they are on trial), number of

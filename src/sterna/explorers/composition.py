@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import address_of, as_address, as_pointer, caller, compiled, inlined
 from sterna.engine.program import EXPLORE, Program
-from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, Explorer, add_up, carry_nearest, choose_nothing
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.move import as_move
+from sterna.ground.compilation import address_of, as_address, as_pointer, caller, compiled, inlined
+from sterna.ground.streams import Stream, uniform
 from sterna.types import FloatArray, IntArray
 
 # What a part's entry in the table says: address of its kernel, address of its data's addresses, and where its

@@ -9,8 +9,8 @@ import numpy as np
 
 from sterna.engine.program import N_LOG_DENSITIES, evaluate_often, gradient_often
 from sterna.engine.round import draw_states
-from sterna.engine.streams import new_generator
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.streams import new_generator
 
 # A stretch of so many seconds can be timed; the best of so many stretches counts, as others were disturbed.
 LONG, STRETCHES = 1e-4, 9

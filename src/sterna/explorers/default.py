@@ -6,7 +6,6 @@ Where several explorers suit, the tuning rounds find the best of them (`sterna.e
 from dataclasses import dataclass
 
 from sterna.engine.densities import NORMAL
-from sterna.engine.program import REAL
 from sterna.explorers.automala import AutoMALA
 from sterna.explorers.base import Bound, Explorer, all_coordinates
 from sterna.explorers.best import Best
@@ -18,6 +17,7 @@ from sterna.explorers.fitted import Fitted
 from sterna.explorers.hamiltonian import HMC
 from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.slice import Slice
+from sterna.ground.values import REAL
 from sterna.types import BoolArray, IntArray
 
 # An evaluation of so many seconds costs more than all else that an explorer does.

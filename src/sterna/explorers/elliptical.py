@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood
-from sterna.engine.streams import Stream, exponential, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, exponential, fill_normals, uniform
 from sterna.types import FloatArray, IntArray
 
 # Places in a chain's row of parameters: moves in a scan, and number of coordinates.

@@ -11,9 +11,7 @@ from functools import partial
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import Program
-from sterna.engine.streams import Stream, standard_normal, uniform
 from sterna.errors import OptionError
 from sterna.explorers.archive import (
     COUNTS,
@@ -38,6 +36,8 @@ from sterna.explorers.line_moves import (
     spread_of,
     step,
 )
+from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, standard_normal, uniform
 from sterna.types import FloatArray, IntArray
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, shares of snooker moves,

@@ -11,10 +11,8 @@ from functools import partial
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import Program
 from sterna.engine.stream_draws import log_gamma_draw
-from sterna.engine.streams import Stream, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.archive import (
     COUNTS,
@@ -31,6 +29,8 @@ from sterna.explorers.composition import offset_pointer
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import check_moves, check_real, on_line, read_line, spread_of, step
 from sterna.explorers.metropolis import pack
+from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, fill_normals, uniform
 from sterna.types import FloatArray, IntArray
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, degrees of freedom,

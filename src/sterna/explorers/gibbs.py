@@ -10,14 +10,11 @@ import numpy as np
 from numba import types
 
 from sterna.engine import callback
-from sterna.engine.compilation import as_address, as_pointer, caller, compiled, inlined
 from sterna.engine.densities import coordinate_log_density
 from sterna.engine.program import (
-    BINARY,
     CONDITIONAL,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
-    REAL,
     NotANumber,
     Program,
     coordinate_likelihood,
@@ -26,10 +23,12 @@ from sterna.engine.program import (
     log_reference,
     reference_of,
 )
-from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import as_address, as_pointer, caller, compiled, inlined
+from sterna.ground.streams import Stream, uniform
+from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, IntArray
 
 MOST_VALUES = 256

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sterna.engine.compilation import compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
-from sterna.engine.streams import Stream, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw
 from sterna.explorers.explorable import ExplorableTarget
@@ -37,6 +35,8 @@ from sterna.explorers.leapfrog import (
     tables,
 )
 from sterna.explorers.metric import first_metric, tuned_metric, tuned_step_size
+from sterna.ground.compilation import compiled, inlined
+from sterna.ground.streams import Stream, fill_normals, uniform
 from sterna.types import FloatArray, IntArray
 
 # A trajectory of unstated length is a quarter turn of a normal law, after which the start is forgotten.

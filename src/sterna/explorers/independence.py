@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled
 from sterna.engine.densities import coordinate_log_density
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood
 from sterna.engine.stream_draws import draw_from_stream
-from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import acceptance, check_moves
+from sterna.ground.compilation import as_pointer, compiled
+from sterna.ground.streams import Stream, uniform
 from sterna.types import FloatArray, IntArray
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates of the block, and how many a proposal renews.

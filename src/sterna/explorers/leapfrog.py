@@ -11,14 +11,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from sterna.engine.compilation import as_address, as_pointer, inlined
 from sterna.engine.densities import NORMAL
 from sterna.engine.program import (
     GRADIENTS,
-    HUGE,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
-    REAL,
     Program,
     annealed_gradient,
     log_likelihood,
@@ -30,6 +27,8 @@ from sterna.errors import OptionError
 from sterna.explorers.base import all_coordinates
 from sterna.explorers.composition import offset_pointer
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import as_address, as_pointer, inlined
+from sterna.ground.values import HUGE, REAL
 from sterna.types import FloatArray, IntArray
 
 # How a step is taken. Plain, which is compiled on its own: a diagonal metric for all coordinates of a target whose

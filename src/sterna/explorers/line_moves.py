@@ -10,13 +10,14 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from sterna.engine.compilation import compiled, inlined
 from sterna.engine.densities import coordinate_log_density
-from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, REAL, Program, log_likelihood, log_reference
-from sterna.engine.streams import Stream, uniform
+from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood, log_reference
 from sterna.engine.unconstrained import from_line, log_jacobian, to_line
 from sterna.errors import OptionError
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import compiled, inlined
+from sterna.ground.streams import Stream, uniform
+from sterna.ground.values import REAL
 from sterna.types import FloatArray, IntArray
 
 DRAWS_FOR_SPREAD = 100

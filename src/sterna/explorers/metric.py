@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from sterna.engine.compilation import compiled
 from sterna.engine.unconstrained import to_line
 from sterna.explorers.base import Draw
 from sterna.explorers.explorable import ExplorableTarget
@@ -17,6 +16,7 @@ from sterna.explorers.leapfrog import (
     WAY,
     triangle,
 )
+from sterna.ground.compilation import compiled
 from sterna.types import BoolArray, FloatArray, IntArray
 
 DRAWS_FOR_SPREAD = 100

@@ -11,18 +11,14 @@ from functools import partial
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import (
-    BINARY,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
-    REAL,
     Program,
     coordinate_likelihood,
     coordinate_reference,
     reference_of,
 )
-from sterna.engine.streams import Stream, fill_normals, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates
 from sterna.explorers.composition import offset_pointer
@@ -38,6 +34,9 @@ from sterna.explorers.line_moves import (
     spread_of,
     step,
 )
+from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, fill_normals, uniform
+from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, IntArray
 
 # Places in a chain's row of parameters: proposals in a scan, numbers of real and of other coordinates, whether the

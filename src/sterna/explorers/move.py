@@ -11,7 +11,6 @@ import numpy as np
 from numba import types
 
 from sterna.engine import callback, moves
-from sterna.engine.compilation import address_of, as_address, as_pointer, compiled, inlined
 from sterna.engine.moves import (
     BETA,
     COMPLAINT,
@@ -32,20 +31,13 @@ from sterna.engine.moves import (
     call_complaint,
     call_move,
 )
-from sterna.engine.program import (
-    BINARY,
-    LOG_LIKELIHOOD,
-    LOG_REFERENCE,
-    REAL,
-    Program,
-    log_likelihood,
-    log_reference,
-    view,
-)
-from sterna.engine.streams import Stream
+from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood, log_reference, view
 from sterna.errors import EvaluationError, OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import address_of, as_address, as_pointer, compiled, inlined
+from sterna.ground.streams import Stream
+from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, IntArray
 
 # The first of the remembered states is the one from which the move began.

@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import (
-    BINARY,
-    HUGE,
-    INTEGER,
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
     Program,
@@ -22,10 +18,12 @@ from sterna.engine.program import (
     reference_of,
     without_local_change,
 )
-from sterna.engine.streams import Stream, exponential, uniform
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.gibbs import draw_value
+from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, exponential, uniform
+from sterna.ground.values import BINARY, HUGE, INTEGER
 from sterna.types import FloatArray, IntArray
 
 MAX_DOUBLINGS = 30

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled
 from sterna.engine.program import Program, refresh
 from sterna.engine.stream_draws import log_gamma_draw
-from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, check_passes
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import as_pointer, compiled
+from sterna.ground.streams import Stream, exponential, uniform
 from sterna.types import FloatArray, IntArray
 
 # Places in a chain's row of parameters: updates of mean and size in a scan, how many kinds of trials there are, and

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
-from sterna.engine.streams import Stream, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, check_passes, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, uniform
 from sterna.types import FloatArray, IntArray
 
 # Places in a chain's row of parameters.

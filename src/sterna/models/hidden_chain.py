@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sterna.engine.compilation import compiled_with_memory, inlined
+from sterna.ground.compilation import compiled_with_memory, inlined
 from sterna.types import FloatArray, IntArray
 
 MOST_STATES, BLOCK = 20, 64

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 from numba import types
 
 from sterna.engine.callback import HEAD
-from sterna.engine.compilation import as_pointer, compiled, inlined
 from sterna.engine.program import with_likelihood
 from sterna.errors import OptionError
 from sterna.explorers import hamiltonian
 from sterna.explorers import slice as slices
+from sterna.ground.compilation import as_pointer, compiled, inlined
 from sterna.reference.distributions import Normal
 from sterna.target.target import Target
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.engine.compilation import compiled_with_memory
 from sterna.errors import OptionError
+from sterna.ground.compilation import compiled_with_memory
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.regraft import Regraft, count, log_likelihood_of, pack, put_in_order
 from sterna.models.trees import genotypes

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sterna.engine.compilation import compiled_with_memory
 from sterna.errors import OptionError
+from sterna.ground.compilation import compiled_with_memory
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.pruning import compiled_tree_size, compiled_work_size, hang, label, tree_log_likelihood
 from sterna.models.tree_moves import TINY, TreeMoves, log_prior

@@ -13,7 +13,7 @@ the two sides of every branch (pattern by pattern A, G, C, T), four more such ve
 import math
 from typing import Any
 
-from sterna.engine.compilation import compiled, inlined
+from sterna.ground.compilation import compiled, inlined
 from sterna.types import FloatArray, IntArray
 
 # Stretches of `tree`. ORDER has parents before their children, subtree by subtree.

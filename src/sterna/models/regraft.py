@@ -18,12 +18,12 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from sterna.engine.compilation import as_address, as_pointer, compiled, inlined
 from sterna.engine.program import LOG_LIKELIHOOD, Program
-from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import as_address, as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, exponential, uniform
 from sterna.types import FloatArray, IntArray, WordArray
 
 Bits = WordArray

@@ -16,13 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numba import types
 
-from sterna.engine.compilation import as_address, as_pointer, compiled, inlined
-from sterna.engine.program import HUGE, LOG_LIKELIHOOD, LOG_REFERENCE, Program
+from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.engine.stream_draws import log_gamma_draw
-from sterna.engine.streams import Stream, exponential, uniform
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, annealed, check_passes
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.ground.compilation import as_address, as_pointer, compiled, inlined
+from sterna.ground.streams import Stream, exponential, uniform
+from sterna.ground.values import HUGE
 from sterna.models.pruning import (
     DOWN_FRESH,
     DOWN_SCALE,

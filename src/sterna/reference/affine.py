@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sterna.engine.compilation import compiled_with_memory
+from sterna.ground.compilation import compiled_with_memory
 from sterna.types import FloatArray
 
 

@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.engine import densities
-from sterna.engine.program import BINARY, HUGE, INTEGER, REAL
 from sterna.errors import TargetError
+from sterna.ground.values import BINARY, EXACT, HUGE, INTEGER, REAL
 from sterna.types import FloatArray
 
 _TINY = float(np.finfo(np.float64).tiny)
 _BELOW_ONE = 1.0 - 2.0**-53
-# Largest integer below which all are exact as float64.
-EXACT = 2.0**53
 
 
 @dataclass(frozen=True)

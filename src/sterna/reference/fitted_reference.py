@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sterna.engine.compilation import compiled_with_memory
-from sterna.engine.program import HUGE, REAL
 from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_line
 from sterna.errors import TargetError
+from sterna.ground.compilation import compiled_with_memory
+from sterna.ground.values import HUGE, REAL
 from sterna.reference.affine import affine, affine_pullback
 from sterna.reference.distributions import Distribution, Normal
 from sterna.reference.space import Kind, Real, Space, bounds_inside, break_sticks, space_of

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sterna.engine.user_function import CannotCompile, compile_user_function, short_reason
 from sterna.errors import TargetError
+from sterna.ground.user_function import CannotCompile, compile_user_function, short_reason
 from sterna.reference.distributions import Distribution, Uniform
 from sterna.reference.space import Real, Space, space_of
 from sterna.types import FloatArray

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sterna.engine.user_function import CannotCompile
 from sterna.errors import TargetError
+from sterna.ground.user_function import CannotCompile
 from sterna.reference.distributions import Distribution, Normal
 from sterna.types import FloatArray
 

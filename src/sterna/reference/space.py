@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.engine.program import BINARY, HUGE, INTEGER, REAL
 from sterna.errors import TargetError
+from sterna.ground.values import BINARY, EXACT, HUGE, INTEGER, REAL
 from sterna.reference.affine import affine_of_many
-from sterna.reference.distributions import EXACT, Distribution, as_shape
+from sterna.reference.distributions import Distribution, as_shape
 from sterna.reference.sticks import break_stick, join_stick
 from sterna.types import FloatArray
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sterna.engine.compilation import compiled_with_memory
+from sterna.ground.compilation import compiled_with_memory
 from sterna.types import FloatArray
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from sterna.engine.compilation import address_of
 from sterna.engine.program import EVALUATIONS, EXPLORE, GRADIENTS, LOG_LIKELIHOOD
 from sterna.engine.record import Record, new_record
 from sterna.engine.round import (
@@ -25,10 +24,11 @@ from sterna.engine.round import (
     resized,
     run_scans,
 )
-from sterna.engine.streams import new_generator
 from sterna.errors import EvaluationError, InitialStateError
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
+from sterna.ground.compilation import address_of
+from sterna.ground.streams import new_generator
 from sterna.reference.fitted_reference import FittedMap
 from sterna.result.result import Result
 from sterna.result.rounds import Rounds

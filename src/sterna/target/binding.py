@@ -23,11 +23,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sterna.engine import callback
-from sterna.engine.compilation import as_pointer
 from sterna.engine.moves import generator_on, log_density_on
-from sterna.engine.program import REAL
-from sterna.engine.user_function import Bridged, CannotCompile, short_reason
 from sterna.errors import TargetError
+from sterna.ground.compilation import as_pointer
+from sterna.ground.user_function import Bridged, CannotCompile, short_reason
+from sterna.ground.values import REAL
 from sterna.reference.affine import affine
 from sterna.reference.space import Space, Variable
 from sterna.reference.sticks import break_stick, stick, stick_log_jacobian

@@ -14,25 +14,24 @@ from numpy.typing import NDArray
 
 from sterna.engine import callback, moves
 from sterna.engine.callback import Entry
-from sterna.engine.compilation import address_of
 from sterna.engine.program import (
-    BINARY,
     CHANGE,
     CONDITIONAL,
     DRAW,
     GRADIENT,
     LOG_DENSITY,
     N_LOG_DENSITIES,
-    REAL,
     WHOLE_GRADIENT,
     NotANumber,
     Program,
     evaluate,
     evaluate_gradient,
 )
-from sterna.engine.user_function import Bridged, CannotCompile, compile_user_function
 from sterna.errors import EvaluationError, TargetError
 from sterna.explorers.base import Explorer
+from sterna.ground.compilation import address_of
+from sterna.ground.user_function import Bridged, CannotCompile, compile_user_function
+from sterna.ground.values import BINARY, REAL
 from sterna.reference.fitted_reference import NOTE, FittedMap
 from sterna.reference.reference import Reference, coordinate_tables, space_and_distributions
 from sterna.reference.space import Space, View, break_sticks, check_view

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.communication import DEO, SEO
-from sterna.engine.compilation import compiled
-from sterna.engine.streams import uniform
 from sterna.errors import OptionError
+from sterna.ground.compilation import compiled
+from sterna.ground.streams import uniform
 from sterna.theory.checks import check_direction, check_rejection, check_scheme, check_whole
 from sterna.theory.rates import expected_round_trip_time
 from sterna.theory.streams import INDEX_PROCESS, ROUND_TRIPS, new_stream

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sterna.engine.compilation import compiled
-from sterna.engine.streams import exponential
 from sterna.errors import OptionError
+from sterna.ground.compilation import compiled
+from sterna.ground.streams import exponential
 from sterna.theory.checks import check_direction, check_number, check_start, check_time, check_whole
 from sterna.theory.poisson import poisson_chances
 from sterna.theory.reflection import fold, folded_cdf

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.communication import DEO
-from sterna.engine.compilation import compiled
+from sterna.ground.compilation import compiled
 from sterna.theory.checks import check_direction, check_start, check_time, check_whole
 from sterna.theory.index_process import STEPS_AT_ONCE, padded_acceptance, scheme_number, step, walk
 from sterna.theory.poisson import poisson_chances

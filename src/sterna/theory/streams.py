@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sterna.engine.compilation import compiled
-from sterna.engine.streams import Stream, new_generator, scan_key, start_stream
+from sterna.ground.compilation import compiled
+from sterna.ground.streams import Stream, new_generator, scan_key, start_stream
 from sterna.theory.checks import check_whole
 
 # In place of a round's number, which in a run stays far below.

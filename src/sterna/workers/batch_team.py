@@ -15,7 +15,7 @@ from greenlet import getcurrent, greenlet
 
 from sterna.engine import callback
 from sterna.engine.round import Copy
-from sterna.engine.streams import new_generator
+from sterna.ground.streams import new_generator
 from sterna.target.target import Target
 from sterna.types import FloatArray
 from sterna.workers.thread_team import errors_at_point

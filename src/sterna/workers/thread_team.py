@@ -11,8 +11,8 @@ import numpy as np
 from sterna.engine import callback
 from sterna.engine.program import ImpossibleDraw, NotANumber
 from sterna.engine.round import Copy
-from sterna.engine.streams import new_generator
 from sterna.errors import Error, EvaluationError
+from sterna.ground.streams import new_generator
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 

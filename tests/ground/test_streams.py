@@ -8,9 +8,9 @@ import pytest
 from numba import types
 from scipy import stats
 
-from sterna.engine.compilation import as_pointer
 from sterna.engine.round import NO_COPY
-from sterna.engine.streams import coin, exponential, new_generator, scan_key, start_stream, swap_uniform, uniform
+from sterna.ground.compilation import as_pointer
+from sterna.ground.streams import coin, exponential, new_generator, scan_key, start_stream, swap_uniform, uniform
 
 PARTS = ("seed", "copy", "round", "scan", "replica")
 # Each statistical check below gives a false alarm once in a million runs.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sterna.engine.compilation import compiled
+from sterna.ground.compilation import compiled
 from sterna.types import WordArray
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

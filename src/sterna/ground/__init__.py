@@ -1,0 +1,1 @@
+"""What everything compiled stands on: compilation, random streams, kinds of values."""
