@@ -52,7 +52,7 @@ from sterna.reference.prior_transform import PriorTransform
 from sterna.reference.reference import Reference
 from sterna.reference.space import Binary, Integer, Real, Simplex
 from sterna.result.result import Result
-from sterna.run.sampling import sample
+from sterna.run.sample import sample
 from sterna.target.log_prior import from_log_prior
 from sterna.target.target import Target
 from sterna.tuning.batches import Estimate

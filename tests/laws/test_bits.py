@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sterna
-from sterna.run import sampling
+from sterna.run import blocks
 
 
 def bimodal(x, z):
@@ -44,7 +44,7 @@ def test_repeats_threads_and_blocks(monkeypatch):
     assert bits(workers=2) == first
     assert bits(workers=3) == first
     for seconds in (1e-9, 1e-4, 1e9):
-        monkeypatch.setattr(sampling, "BLOCK_SECONDS", seconds)
+        monkeypatch.setattr(blocks, "BLOCK_SECONDS", seconds)
         assert bits() == first
         assert bits(workers=2) == first
 
@@ -58,7 +58,7 @@ def test_python_gives_the_same_bits_as_compiled():
 @pytest.mark.parametrize("name", ["ising", "rotor"])
 def test_running_energies_do_not_depend_on_blocks(name, monkeypatch):
     first = bits_of_model(name)
-    monkeypatch.setattr(sampling, "BLOCK_SECONDS", 1e-9)
+    monkeypatch.setattr(blocks, "BLOCK_SECONDS", 1e-9)
     assert bits_of_model(name) == first
 
 

@@ -6,7 +6,7 @@ from plain import load
 from ways import AsPython
 
 import sterna
-from sterna.run import sampling
+from sterna.run import blocks
 from sterna.run.options import EXPLORERS
 from sterna.workers import thread_team as team
 
@@ -23,7 +23,7 @@ def bits(result):
 @pytest.fixture
 def spread(monkeypatch):
     """Spread scans however short they are, and count how often."""
-    monkeypatch.setattr(sampling, "SPREAD_SECONDS", -1.0)
+    monkeypatch.setattr(blocks, "SHARED_SCAN_SECONDS", -1.0)
     sizes = []
     each = team.ThreadTeam.each
 
@@ -80,7 +80,7 @@ def test_chains_may_come_and_go(spread):
 
 def test_short_scans_are_not_spread(spread, monkeypatch):
     """A scan of microseconds would take longer by the time that waking threads takes."""
-    monkeypatch.setattr(sampling, "SPREAD_SECONDS", 1e9)
+    monkeypatch.setattr(blocks, "SHARED_SCAN_SECONDS", 1e9)
     sterna.sample(target(), n_chains=4, workers=8, explorer="slice", **OPTIONS)
     # but the search for a start, of which nobody knows how long it takes
     assert len(spread) == 1

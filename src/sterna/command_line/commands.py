@@ -80,7 +80,7 @@ def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> N
 
 def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Result":
     from sterna.models.data import FOLDER
-    from sterna.run.sampling import sample
+    from sterna.run.sample import sample
 
     if options["data"] is not None:
         os.environ[FOLDER] = options["data"]

@@ -84,7 +84,7 @@ call_gradient = caller(GRADIENT)
 call_whole_gradient = caller(WHOLE_GRADIENT)
 
 
-class NotANumber(Exception):  # noqa: N818 (never reaches a user: `sterna.run.sampling` words the message)
+class NotANumber(Exception):  # noqa: N818 (never reaches a user: `sterna.run.sample` words the message)
     """A log-density was NaN or +inf; the state in the round's arrays is where it happened."""
 
 

@@ -12,7 +12,7 @@ from sterna import models
 from sterna.errors import OptionError
 from sterna.paper.sizes import sizes
 from sterna.result.result import Result
-from sterna.run.sampling import sample
+from sterna.run.sample import sample
 
 # A look at all models that takes a minute, and one at the largest of them.
 QUICK_ROUNDS, QUICK_SCANS = 7, 254

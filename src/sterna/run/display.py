@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sterna.engine.record import Record
 from sterna.result.text import count
+from sterna.run.state import RunState
 from sterna.tuning.barrier import without_saturation
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Display:
     def start(self, target: "Target", explorer: "Explorer", settings: "Settings") -> None:
         """Begin a run."""
 
-    def begin_round(self, number: int, n_scans: int, records: list[Record], schedule: Any, explorations: int) -> None:
-        """Begin a round, whose records fill while it runs."""
+    def begin_round(self, state: RunState) -> None:
+        """Begin a round, whose records fill while it runs, or go on with it."""
 
     def choose(self, name: str) -> None:
         """Note which explorer the tuning rounds have chosen."""
@@ -77,14 +77,14 @@ class LineDisplay(Display):
         """Print a line."""
         print(text, file=sys.stderr, flush=True)
 
-    def begin_round(self, number: int, n_scans: int, records: list[Record], schedule: Any, explorations: int) -> None:
+    def begin_round(self, state: RunState) -> None:
         """Remember whose progress to show."""
-        if number == 1 or not hasattr(self, "round_began"):
-            # compilation is over: time left is guessed from scans alone
+        if not hasattr(self, "round_began"):
+            # compilation is over: the time left is estimated from scans alone
             self.began = time.perf_counter()
-        self.number, self.n_scans, self.records, self.n_chains = number, n_scans, records, len(schedule)
-        self.explorations = explorations
-        self.round_done, self.round_began = 0, time.perf_counter()
+        self.state = state
+        self.n_chains, self.explorations = state.tuned.n_chains, state.tuned.explorations
+        self.round_done, self.round_began = int(state.scans_done.sum()), time.perf_counter()
 
     def choose(self, name: str) -> None:
         """Say which explorer was chosen."""
@@ -109,16 +109,16 @@ class LineDisplay(Display):
     def line(self) -> str:
         """Round, scans, barrier, restarts, acceptance, rate and time left."""
         rejection, second = self._mean("rejection"), self._mean("second_rejection")
-        restarts = sum(int(record.trips[0]) for record in self.records)
+        restarts = sum(int(record.trips[0]) for record in self.state.records)
         now = time.perf_counter()
         rate = self.round_done / max(now - self.round_began, 1e-9)
         # chains of early rounds cost as much as those to come, of which there may be more
         load = self.n_chains * self.explorations
         left = (self.all_scans - self.done) * load * (now - self.began) / max(self.work, 1)
-        phase = f"round {self.number}" if self.number <= self.settings.n_rounds else "sampling"
+        phase = f"round {self.state.round_number}" if not self.state.is_sampling else "sampling"
         return self.joint.join(
             (
-                f"{phase:>9} {self.round_done:>7}/{self.n_scans * self.settings.n_copies} scans  "
+                f"{phase:>9} {self.round_done:>7}/{self.state.n_scans * self.settings.n_copies} scans  "
                 f"{self.n_chains} chains  {_clock(left)} left",
                 f"barrier {without_saturation(rejection, second).sum():.2f}  restarts {restarts}  "
                 f"acceptance {1 - rejection.max():.2f} min {1 - rejection.mean():.2f} mean  {rate:,.0f} scans/s",
@@ -128,7 +128,7 @@ class LineDisplay(Display):
     def _mean(self, name: str) -> Any:
         """Mean over the scans so far."""
         # threads may be inside a block, whose scans are in the sums but not yet counted
-        sums = sum(getattr(record, name).sum(axis=0) for record in self.records)
+        sums = sum(getattr(record, name).sum(axis=0) for record in self.state.records)
         return np.clip(np.asarray(sums) / max(self.round_done, 1), 0.0, 1.0)
 
     def finish(self, result: "Result") -> None:

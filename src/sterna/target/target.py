@@ -245,9 +245,17 @@ class Target:
         """The reference that a run fits to its draws, if there is one."""
         return self.space.map if isinstance(self.space.map, FittedMap) else None
 
-    def for_a_run(self) -> "Target":
+    def for_a_run(self, cost: Any = None) -> "Target":
         """Return the target itself, or one built anew if a run is going to change it."""
-        return self if self.fitted is None else self._anew()
+        made = self if self.fitted is None else self._anew()
+        if cost is not None:
+            made.__dict__["cost"] = cost
+        return made
+
+    @property
+    def measured_cost(self) -> Any:
+        """The cost, if it was measured."""
+        return self.__dict__.get("cost")
 
     @property
     def dimension(self) -> int:

@@ -21,7 +21,7 @@ LEAST_SCANS_TO_SHRINK = 32
 SLOW_SHARE, ENOUGH_RESTARTS = 0.25, 20
 
 # Slow exploration is worth this many times the chains at most.
-MOST_BOOST = 4
+MAX_CHAIN_BOOST = 4
 
 
 def saturated(last: "Round") -> bool:

@@ -1,0 +1,120 @@
+"""Scans in blocks: all copies, each in its own thread or with its team, until the round is done or a pause is due."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
+from threading import Event
+from typing import TypeAlias
+
+from sterna.engine.round import Plan, end_scan, explore_some, run_scans
+from sterna.run.runtime import Runtime
+from sterna.run.state import RunState
+from sterna.types import IntArray
+from sterna.workers.thread_team import ThreadTeam, errors_at_point
+
+# How long a block should take: an interrupt waits for its end.
+BLOCK_SECONDS = 0.2
+
+# A scan that takes longer is shared among threads; waking one takes about 0.1 ms.
+SHARED_SCAN_SECONDS = 0.002
+
+# Says at the end of a block, from the number of scans that each copy has run, whether the run shall pause.
+Pause: TypeAlias = Callable[[IntArray], bool]
+
+
+def never(scans_done: IntArray) -> bool:
+    """Do not pause."""
+    return False
+
+
+def run_blocks(runtime: Runtime, state: RunState, pause: Pause = never) -> bool:
+    """Run the scans that are left of the round, of all copies, in place; return whether a pause was asked for.
+
+    On a pause all copies stop at the ends of their blocks, some of which may be the end of the round. No result depends
+    on where a block ends.
+    """
+    plan = runtime.plan(state)
+    stop, paused = Event(), Event()
+
+    def end_block() -> None:
+        if pause(state.scans_done):
+            paused.set()
+            stop.set()
+
+    jobs = [partial(_run_copy, runtime, state, plan, number, stop, end_block) for number in range(len(state.copies))]
+    threads = _threads_for(runtime, state)
+    if threads == 1:
+        for job in jobs:
+            job()
+    else:
+        _run_threads(runtime, jobs, threads, stop)
+    return paused.is_set()
+
+
+def _threads_for(runtime: Runtime, state: RunState) -> int:
+    """Return how many threads run copies."""
+    n_copies = len(state.copies)
+    if runtime.evaluates_elsewhere:
+        # threads that wait may be many; a function of many points is called by one thread at a time
+        return n_copies if any(isinstance(team, ThreadTeam) for team in runtime.teams.teams) else 1
+    return 1 if runtime.one_thread else min(state.settings.workers, n_copies)
+
+
+def _run_threads(runtime: Runtime, jobs: Sequence[Callable[[], None]], threads: int, stop: Event) -> None:
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+            for future in futures:
+                if future.done():
+                    future.result()
+        finally:
+            stop.set()
+            if not all(future.done() for future in futures):
+                _end_teams(runtime)
+            wait(futures)
+    for future in futures:
+        future.result()
+
+
+def _end_teams(runtime: Runtime) -> None:
+    """Let replicas under way fail at their next evaluation, because the run cannot go on."""
+    for team in runtime.teams.teams:
+        if team is not None:
+            team.end()
+
+
+def _run_copy(
+    runtime: Runtime, state: RunState, plan: Plan, number: int, stop: Event, end_block: Callable[[], None]
+) -> None:
+    """Run the scans that are left of one copy in blocks of about BLOCK_SECONDS."""
+    has_team = runtime.teams.teams[number] is not None
+    block, shared = 1, runtime.evaluates_elsewhere
+    while state.scans_done[number] < plan.n_scans and not stop.is_set():
+        first = int(state.scans_done[number]) + 1
+        last = min(plan.n_scans, first + block - 1)
+        began = time.perf_counter()
+        run = _run_shared_scans if shared else _run_scans
+        run(runtime, state, plan, number, first, last)
+        seconds = max(time.perf_counter() - began, 1e-9)
+        state.scans_done[number] = last
+        runtime.display.advance(number, last - first + 1)
+        shared = shared or (has_team and seconds > SHARED_SCAN_SECONDS * (last - first + 1))
+        block = max(1, min(4 * block, int(block * BLOCK_SECONDS / seconds)))
+        end_block()
+
+
+def _run_scans(runtime: Runtime, state: RunState, plan: Plan, number: int, first: int, last: int) -> None:
+    """Run scans of a copy in this thread alone."""
+    copy, statistics, record = state.copies[number], state.statistics[number], state.records[number]
+    with errors_at_point(runtime.target, copy.states, copy.at_work):
+        run_scans(plan, number, copy, statistics, record, first, last, *runtime.streams[number])
+
+
+def _run_shared_scans(runtime: Runtime, state: RunState, plan: Plan, number: int, first: int, last: int) -> None:
+    """Run scans of a copy whose replicas are shared among its team."""
+    copy, statistics, record = state.copies[number], state.statistics[number], state.records[number]
+    for scan in range(first, last + 1):
+        runtime.on_replicas(number, copy, partial(explore_some, plan, statistics, scan, number))
+        end_scan(plan, number, copy, record, scan)

@@ -1,0 +1,99 @@
+"""What a run needs of this process besides its state: machine code, threads, workers, the display."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sterna.engine.program import EXPLORE
+from sterna.engine.round import Copy, Plan, draw_states
+from sterna.explorers.base import Bound, Explorer
+from sterna.ground.compilation import address_of
+from sterna.ground.streams import Stream, new_generator
+from sterna.run.display import Display
+from sterna.run.options import SCHEMES
+from sterna.run.state import FittedDistribution, RunState
+from sterna.target.target import Target
+from sterna.types import FloatArray, IntArray
+from sterna.workers.choice import Teams
+from sterna.workers.thread_team import errors_at_point
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Everything that lives only in this process; rebuilt when a run is continued elsewhere."""
+
+    target: Target
+    explorer: Explorer
+    bound: Bound
+    """The explorer bound to the target; its arrays must live as long as their addresses are in use."""
+    teams: Teams
+    display: Display
+    one_thread: bool
+    """Whether only one thread may call the user's functions."""
+    explore: int = field(init=False)
+    explorer_data: IntArray = field(init=False)
+    streams: list[tuple[Stream, np.random.Generator]] = field(init=False)
+    """One for each copy."""
+
+    def __post_init__(self) -> None:
+        addresses = [array.ctypes.data for array in self.bound.data] or [0]
+        object.__setattr__(self, "explore", address_of(self.bound.kernel, EXPLORE))
+        object.__setattr__(self, "explorer_data", np.array(addresses, dtype=np.int64))
+        object.__setattr__(self, "streams", [new_generator() for _ in self.teams.teams])
+
+    @property
+    def evaluates_elsewhere(self) -> bool:
+        """Whether threads only wait for evaluations that are made elsewhere."""
+        return any(team is not None and team.waits for team in self.teams.teams)
+
+    def on_replicas(self, number: int, copy: Copy, function: Callable[..., None]) -> None:
+        """Call a function of some replicas of a copy on all of them, with the copy's team if it has one."""
+        team = self.teams.teams[number]
+        if team is not None:
+            team.each(copy, function)
+            return
+        with errors_at_point(self.target, copy.states, copy.at_work):
+            function(copy, 0, copy.chain_of.size, *self.streams[number])
+
+    def draw_reference(self, seed: int, n: int) -> FloatArray:
+        """Return n independent draws from the reference."""
+        draws, at_work = np.zeros((n, self.target.dimension)), np.zeros(1, dtype=np.int64)
+        with errors_at_point(self.target, draws, at_work):
+            draw_states(self.target.block, seed, draws, at_work, *self.streams[0])
+        return draws
+
+    def plan(self, state: RunState) -> Plan:
+        """Return all that is fixed during the round under way, as compiled code reads it."""
+        settings, tuned = state.settings, state.tuned
+        return Plan(
+            block=self.target.block,
+            explore=self.explore,
+            explorer_data=self.explorer_data,
+            explorations=tuned.explorations,
+            scheme=SCHEMES[settings.scheme],
+            schedule=tuned.schedule,
+            parameters=np.ascontiguousarray(tuned.parameters),
+            pivot=tuned.pivot,
+            centre=tuned.centre,
+            seed=settings.seed,
+            round_number=state.round_number,
+            n_scans=state.n_scans,
+            thin=state.thin,
+        )
+
+    def fitted_distribution(self) -> FittedDistribution | None:
+        """Return the present distribution of a fitted reference."""
+        fitted = self.target.fitted
+        if fitted is None:
+            return None
+        return FittedDistribution(fitted.mean.copy(), fitted.factor.copy(), fitted.constant.copy())
+
+    def restore_fitted(self, distribution: FittedDistribution | None) -> None:
+        """Give a fitted reference the distribution of a saved run; compiled code reads these arrays."""
+        fitted = self.target.fitted
+        if fitted is None or distribution is None:
+            return
+        fitted.mean[:], fitted.factor[:] = distribution.mean, distribution.factor
+        fitted.constant[:] = distribution.constant
+        self.teams.renew()

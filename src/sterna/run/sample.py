@@ -1,0 +1,238 @@
+"""`sterna.sample`: rounds of tuning, then sampling with everything fixed (paper, algorithm NRPT)."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any
+
+from sterna.explorers.base import Explorer
+from sterna.explorers.default import default_explorer
+from sterna.result.result import Result
+from sterna.result.rounds import Rounds
+from sterna.result.settings import Settings
+from sterna.run.blocks import Pause, never
+from sterna.run.display import Display, make_display
+from sterna.run.loop import run_rounds
+from sterna.run.options import as_explorer, as_target, make_settings
+from sterna.run.runtime import Runtime
+from sterna.run.start import start_run
+from sterna.run.state import RunState
+from sterna.run.tune import summarise, total_evaluations
+from sterna.target.target import Target
+from sterna.theory.checks import check_schedule
+from sterna.tuning.schedule import uniform_schedule
+from sterna.workers.blas import one_blas_thread
+from sterna.workers.choice import Teams
+
+
+def sample(
+    target: Any,
+    reference: Any = None,
+    data: Mapping[str, Any] | None = None,
+    *,
+    n_chains: Any = "auto",
+    n_rounds: int = 10,
+    n_scans: int | None = None,
+    n_copies: Any = 1,
+    explorer: Explorer | Callable[..., Any] | Mapping[Any, Any] | str | None = None,
+    explorations: Any = "auto",
+    scheme: str = "deo",
+    schedule: Any = None,
+    keep: str = "target",
+    thin: int = 1,
+    keep_energies: bool = False,
+    seed: int = 1,
+    workers: Any = None,
+    vectorized: bool | str = False,
+    progress: bool | Display = True,
+) -> Result:
+    """Sample a target by non-reversible parallel tempering.
+
+    Parameters
+    ----------
+    target
+        A log-likelihood function (with `reference`), a `sterna.Target`, a PyMC model, or a built-in model.
+    reference, data
+        As in `sterna.Target`; only with a function.
+    n_chains
+        Number of annealed chains, both ends included (the paper's N + 1). By default "auto": twice the global barrier,
+        which the tuning rounds measure, and more if exploration is slow. A `schedule` sets it too.
+    n_rounds
+        Tuning rounds; round r has 2**r scans.
+    n_scans
+        Sampling scans after tuning; by default as many as tuning took.
+    n_copies
+        Independent copies of parallel tempering, tuned together; "auto" takes one per worker.
+    explorer
+        A `sterna.Slice(...)`, the name of an explorer, your own function (`sterna.Move`), a dict of explorers by
+        variable or tuple of variables, or None: the target's own, or the best of those that suit it, found by tuning.
+    explorations
+        How often a scan applies the explorer to each chain. By default "auto": once, and more often if the tuning
+        rounds show that exploration keeps most of a chain's energy.
+    scheme
+        "deo" (non-reversible) or "seo" (reversible).
+    schedule
+        Betas of the first round, increasing from 0 to 1; by default equally spaced.
+    keep, thin
+        Which draws to keep: those of the "target" chain or of "all" chains, every `thin` scans.
+    keep_energies
+        Whether to keep the log-likelihoods of all chains at all sampling scans, for `result.path_integral`.
+    seed
+        The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it). An explorer
+        that sterna chooses depends on the measured cost of an evaluation: name one for the same bits on other machines.
+    workers
+        How many threads explore, by default one per core; no result depends on it. For a log-likelihood that runs as
+        Python: how many processes evaluate it, by default only this one. Or a `concurrent.futures.Executor`, or a pool
+        with a `map`, that evaluates it. Without any of these, a single thread calls it.
+    vectorized
+        As in `sterna.Target`; only with a function.
+    progress
+        Whether to show progress on standard error.
+
+    Examples
+    --------
+    >>> import numpy as np, sterna
+    >>> def log_likelihood(mu, y):
+    ...     return -0.5 * np.sum((y - abs(mu)) ** 2)
+    >>> result = sterna.sample(
+    ...     log_likelihood,
+    ...     reference={"mu": sterna.Normal(0, 10)},
+    ...     data={"y": np.array([4.0, 5.0, 6.0])},
+    ...     n_chains=8, n_rounds=8, progress=False,
+    ... )
+    >>> bool(abs(result.posterior["mu"].mean()) < 2)  # both modes are visited
+    True
+    """
+    result = begin_run(
+        target, reference, data, n_chains=n_chains, n_rounds=n_rounds, n_scans=n_scans, n_copies=n_copies,
+        explorer=explorer, explorations=explorations, scheme=scheme, schedule=schedule, keep=keep, thin=thin,
+        keep_energies=keep_energies, seed=seed, workers=workers, vectorized=vectorized, progress=progress,
+    )  # fmt: skip
+    assert isinstance(result, Result)
+    return result
+
+
+def begin_run(
+    target: Any,
+    reference: Any = None,
+    data: Mapping[str, Any] | None = None,
+    *,
+    n_chains: Any = "auto",
+    n_rounds: int = 10,
+    n_scans: int | None = None,
+    n_copies: Any = 1,
+    explorer: Any = None,
+    explorations: Any = "auto",
+    scheme: str = "deo",
+    schedule: Any = None,
+    keep: str = "target",
+    thin: int = 1,
+    keep_energies: bool = False,
+    seed: int = 1,
+    workers: Any = None,
+    vectorized: bool | str = False,
+    progress: bool | Display = True,
+    pause: Pause = never,
+) -> Result | RunState:
+    """Do what `sample` does, and return the state if the run pauses before its end."""
+    prepared = as_target(target, reference, data, vectorized).for_a_run()
+    began = time.perf_counter() - prepared.build_seconds
+    settings = make_settings(
+        n_chains,
+        n_rounds,
+        n_scans,
+        n_copies,
+        explorations,
+        scheme,
+        schedule,
+        keep,
+        thin,
+        keep_energies,
+        seed,
+        # a user's Python function is called by one thread alone, unless workers are given
+        1 if workers is None and prepared.one_thread else workers,
+    )
+    betas = uniform_schedule(settings.n_chains)
+    if schedule is not None:
+        betas = check_schedule(schedule, settings.n_chains)
+    display = progress if isinstance(progress, Display) else make_display(bool(progress))
+    one_copy_for_python = workers is None and n_copies == "auto"
+    with display, running(prepared, explorer, settings, workers, display, one_copy_for_python) as (runtime, chosen):
+        display.start(prepared, runtime.explorer, chosen)
+        state = run_rounds(runtime, start_run(runtime, chosen, betas, began), pause)
+        return finish(runtime, state)
+
+
+def continue_run(
+    target: Target,
+    state: RunState,
+    *,
+    explorer: Any = None,
+    workers: Any = None,
+    progress: bool | Display = False,
+    pause: Pause = never,
+) -> Result | RunState:
+    """Go on with a run from its state, here or in another process: the same bits as if it had never stopped.
+
+    `target` and `explorer` must be those of the run, since functions are not part of its state. Returns the result, or
+    the new state if the run paused again.
+    """
+    prepared = target.for_a_run(state.cost)
+    display = progress if isinstance(progress, Display) else make_display(bool(progress))
+    with display, running(prepared, explorer, state.settings, workers, display) as (runtime, settings):
+        display.start(prepared, runtime.explorer, settings)
+        runtime.restore_fitted(state.fitted)
+        return finish(runtime, run_rounds(runtime, state, pause))
+
+
+@contextmanager
+def running(
+    target: Target,
+    explorer: Any,
+    settings: Settings,
+    workers: Any,
+    display: Display,
+    one_copy_for_python: bool = False,
+) -> Iterator[tuple[Runtime, Settings]]:
+    """Open what a run needs of this process, and close it at the end; yields it with the settings in use."""
+    with one_blas_thread():
+        recipe = default_explorer(target) if explorer is None else as_explorer(explorer, target)
+        bound = recipe.bind(target)
+        if one_copy_for_python and bound.python:
+            # a user's Python move is called by one thread alone, so that more copies would be no faster
+            settings = replace(settings, n_copies=1)
+        calls_python = not target.compiled or bool(bound.python)
+        teams = Teams(target, not calls_python, workers, settings.workers, settings.n_copies)
+        one_thread = workers is None and (target.one_thread or bool(bound.python))
+        try:
+            yield Runtime(target, recipe, bound, teams, display, one_thread), settings
+        finally:
+            teams.close()
+
+
+def finish(runtime: Runtime, state: RunState) -> Result | RunState:
+    """Return the result of a run whose sampling phase is done, or the state of one that has paused."""
+    if not state.round_is_done:
+        return state
+    result = result_of(runtime, state)
+    runtime.display.finish(result)
+    return result
+
+
+def result_of(runtime: Runtime, state: RunState) -> Result:
+    """Return what a run has found whose sampling phase is done."""
+    bound, target = runtime.bound, runtime.target
+    evaluations, gradients = total_evaluations(state)
+    return Result(
+        target=target,
+        explorer=bound.chosen(state.tuned.parameters) or runtime.explorer.name,
+        settings=replace(state.settings, n_chains=state.tuned.n_chains),
+        rounds=Rounds([*state.rounds, summarise(state)]),
+        records=list(state.records),
+        evaluations=evaluations,
+        gradient_evaluations=gradients,
+        diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),
+        notes=[*target.notes, *bound.python, *runtime.teams.notes, *state.notes, *runtime.teams.deaths()],
+        timing=asdict(state.seconds),
+    )

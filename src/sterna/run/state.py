@@ -1,0 +1,107 @@
+"""A run as data: all that the next block of scans needs, and all that the result will need.
+
+Between two blocks of scans a run is nothing but a `RunState`. It can be written, read in another process, and continued
+there with the same bits (see `sterna.run.serialization`). Compiled code writes into the arrays of copies, statistics
+and records; everything else is replaced, never changed.
+"""
+
+from dataclasses import dataclass
+
+from sterna.engine.record import Record
+from sterna.engine.round import Copy
+from sterna.explorers.cost import Cost
+from sterna.result.settings import Settings
+from sterna.tuning.rounds import Round
+from sterna.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What the rounds so far have tuned; fixed during a round."""
+
+    schedule: FloatArray
+    parameters: FloatArray
+    """The explorer's parameters, one row per chain."""
+    pivot: FloatArray
+    """Guess of log Z(beta')/Z(beta) for each pair of neighbours, at which Bennett's sums are evaluated."""
+    centre: FloatArray
+    """Guess of each chain's mean log-likelihood, around which its moments are summed."""
+    explorations: int
+    """How often a scan applies the explorer to each chain."""
+    chain_boost: int = 1
+    """Multiple of the optimal number of chains that slow exploration has earned."""
+    first_round_of_explorer: int = 0
+    """Index of the first round with the present choice of explorer: earlier ones say nothing about its exploration."""
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains, both ends included."""
+        return len(self.schedule)
+
+
+@dataclass(frozen=True)
+class FittedDistribution:
+    """The normal distribution of a fitted reference, on the real line."""
+
+    mean: FloatArray
+    factor: FloatArray
+    """Cholesky factor of the covariance."""
+    constant: FloatArray
+    """Log of its normalising constant."""
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Time spent so far."""
+
+    compile: float
+    tuning: float = 0.0
+    sampling: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A run between two blocks of scans."""
+
+    settings: Settings
+    cost: Cost | None
+    """What an evaluation costs, if a choice depended on it; measured once and never again."""
+    round_number: int
+    """The round under way, from 1; the one after the last tuning round is the sampling phase."""
+    tuned: Tuned
+    fitted: FittedDistribution | None
+    """The reference's distribution, if the run fits it."""
+    copies: tuple[Copy, ...]
+    """States and index process of each copy."""
+    statistics: tuple[FloatArray, ...]
+    """What the explorer has summed in this round, for each copy: one row per chain."""
+    records: tuple[Record, ...]
+    """What this round has recorded so far, for each copy."""
+    scans_done: IntArray
+    """Scans of this round that each copy has run."""
+    rounds: tuple[Round, ...]
+    """Summaries of the rounds before."""
+    evaluations: tuple[int, int]
+    """Evaluations and gradients of replicas that no longer exist, as the number of chains has changed."""
+    notes: tuple[str, ...]
+    seconds: Seconds
+
+    @property
+    def is_sampling(self) -> bool:
+        """Whether tuning is over."""
+        return self.round_number > self.settings.n_rounds
+
+    @property
+    def n_scans(self) -> int:
+        """Number of scans of the round under way."""
+        return self.settings.n_scans if self.is_sampling else 2**self.round_number
+
+    @property
+    def round_is_done(self) -> bool:
+        """Whether all copies have run all scans of the round."""
+        return bool((self.scans_done == self.n_scans).all())
+
+    @property
+    def thin(self) -> int:
+        """Every how many scans the round keeps a draw; tuning may need all of them."""
+        return self.settings.thin if self.is_sampling else 1
