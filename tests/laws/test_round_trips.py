@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sterna
-from sterna.engine.communication import DEO
 from sterna.engine.program import EXPLORE
 from sterna.engine.record import new_record
 from sterna.engine.round import Plan, new_copy, run_scans
+from sterna.engine.schemes import DEO
 from sterna.explorers.slice import explore
 from sterna.ground.compilation import address_of
 from sterna.ground.streams import new_generator

@@ -7,33 +7,37 @@ from plain import Forks, Symbol, load
 from scipy import stats
 
 from sterna import theory
-from sterna.engine.communication import DEO, SEO
+from sterna.engine.schemes import SCHEMES
 from sterna.errors import OptionError
 
-SCHEMES = {"deo": DEO, "seo": SEO}
 REJECTION = np.array([0.1, 0.6, 0.35, 0.0])
 FALSE_ALARM = 1e-5
 
+PROCESS, SCHEME_RULES = "theory/index_process.py", "engine/schemes.py"
 FAULTS = {
-    "no turn after a rejection": ("up if accepted else 1 - up", "up"),
-    "turn after a swap": ("up if accepted else 1 - up", "1 - up"),
-    "the other pair's rejection": ("acceptance[chain + up]", "acceptance[chain + 1 - up]"),
-    "a rejection where there is a swap": ("accepted = 1 if", "accepted = 0 if"),
-    "a biased coin": ("1 if uniform(words) < 0.5 else 0", "1 if uniform(words) < 0.4 else 0"),
+    "no turn after a rejection": {SCHEME_RULES: [("up if accepted else 1 - up", "up")]},
+    "turn after a swap": {SCHEME_RULES: [("up if accepted else 1 - up", "1 - up")]},
+    "the other pair's rejection": {PROCESS: [("acceptance[chain + up]", "acceptance[chain + 1 - up]")]},
+    "a rejection where there is a swap": {PROCESS: [("accepted = 1 if", "accepted = 0 if")]},
+    "a biased coin": {SCHEME_RULES: [("1 if uniform(words) < 0.5 else 0", "1 if uniform(words) < 0.4 else 0")]},
 }
 
 
-def simulated_moves(rejection, scheme, faults=()):
+def simulated_moves(rejection, scheme, faults=None):
     """Transition matrix of `step` as it stands in the source, following all of its forks."""
     forks = Forks()
-    module = load("theory/index_process.py", faults, uniform=lambda words: Symbol(forks))
+    faults = faults or {}
+    rules = load(SCHEME_RULES, faults.get(SCHEME_RULES, ()), uniform=lambda words: Symbol(forks))
+    module = load(
+        PROCESS, faults.get(PROCESS, ()), uniform=lambda words: Symbol(forks), next_direction=rules.next_direction
+    )
     acceptance = module.padded_acceptance(rejection)
     size = 2 * len(rejection) + 2
     moves = np.zeros((size, size))
     for state in range(size):
         chain, down = divmod(state, 2)
         for probability, (after, up) in forks.outcomes(
-            lambda chain=chain, down=down: module.step(SCHEMES[scheme], chain, 1 - down, acceptance, None)
+            lambda chain=chain, down=down: module.step(SCHEMES[scheme].code, chain, 1 - down, acceptance, None)
         ):
             # a step beyond the ends, which only a fault makes, is kept visible as a leak
             if 0 <= after <= len(rejection):
@@ -48,7 +52,7 @@ def test_transition_matrix_is_that_of_the_appendix(scheme):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_comparison_catches(fault):
-    gaps = [np.abs(simulated_moves(REJECTION, scheme, [FAULTS[fault]]) - MOVES[scheme](REJECTION)) for scheme in MOVES]
+    gaps = [np.abs(simulated_moves(REJECTION, scheme, FAULTS[fault]) - MOVES[scheme](REJECTION)) for scheme in MOVES]
     assert max(gap.max() for gap in gaps) > 0.05
 
 

@@ -17,9 +17,8 @@ import numba
 import numpy as np
 from numba import types
 from numba.core.imputils import impl_ret_borrowed
-from numba.extending import intrinsic
 
-from sterna.ground.compilation import address_of, as_pointer, caller
+from sterna.ground.compilation import address_of, as_pointer, caller, intrinsic
 from sterna.ground.user_function import Bridged, CannotCompile
 from sterna.types import FloatArray
 
@@ -29,7 +28,7 @@ OBJECT_MODE = "Numba will use object mode"
 OF_A_GRADIENT = (["return values"], "np.full(state.size, np.nan)")
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _thawed(typing_context: Any, array: Any) -> Any:
     """The same array without the mark that it is read-only, for PyTensor, which writes into no input of its own."""
 

@@ -49,7 +49,7 @@ def commands(context: click.Context) -> None:
     show_default=True,
     help="Explorations of a chain in a scan.",
 )
-@click.option("--scheme", default="deo", metavar="deo|seo", help="Even-odd swaps, alternating or random.")
+@click.option("--scheme", default="deo", metavar="NAME", help="Even-odd swaps: deo (alternating), seo (random).")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option(
     "--workers",

@@ -1,14 +1,11 @@
 """Communication between neighbouring chains: even and odd swaps, DEO and SEO (paper, algorithm DEO)."""
 
 import math
-from typing import Any
 
 from sterna.engine.program import LOG_LIKELIHOOD
 from sterna.ground.compilation import compiled
-from sterna.ground.streams import coin, swap_uniform
+from sterna.ground.streams import Key, swap_uniform
 from sterna.types import FloatArray, IntArray
-
-DEO, SEO = 0, 1
 
 
 @compiled
@@ -18,14 +15,6 @@ def acceptance(beta: float, next_beta: float, log_likelihood: float, next_log_li
     A state of likelihood zero, which only the reference chain can hold, is never passed on.
     """
     return math.exp(min(0.0, (next_beta - beta) * (log_likelihood - next_log_likelihood)))
-
-
-@compiled
-def parity_of(scheme: int, scan: int, key: Any) -> int:
-    """0 where this scan proposes the even pairs, 1 for the odd ones; scans count from 1."""
-    if scheme == DEO:
-        return scan % 2
-    return coin(key)
 
 
 @compiled
@@ -41,7 +30,7 @@ def measure(schedule: FloatArray, log_densities: FloatArray, replica_of: IntArra
 
 
 @compiled
-def swap(chain_of: IntArray, replica_of: IntArray, accepted: FloatArray, parity: int, key: Any) -> None:
+def swap(chain_of: IntArray, replica_of: IntArray, accepted: FloatArray, parity: int, key: Key) -> None:
     """Swap the pairs of one parity, each with its acceptance probability.
 
     A swap exchanges the annealing parameters of two replicas; their states stay where they are. Pairs of one

@@ -15,14 +15,14 @@ import numpy as np
 from numba import types
 from numba.core import cgutils
 from numba.core.typing import signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import models, register_model
 from numpy.typing import NDArray
 
 from sterna.engine.callback import DIMENSION, call_python
 from sterna.engine.callback import HEAD as DATA_HEAD
 from sterna.engine.program import GENERATOR
 from sterna.errors import Error, EvaluationError
-from sterna.ground.compilation import as_pointer, caller, compiled, compiled_callback
+from sterna.ground.compilation import as_pointer, caller, compiled, compiled_callback, intrinsic, lowered
 from sterna.ground.streams import new_generator
 from sterna.types import FloatArray, WordArray
 
@@ -57,7 +57,7 @@ def drawing_functions() -> list[int]:
     return [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def generator_on(typing_context: Any, stream: Any, next_64: Any, next_32: Any, next_double: Any) -> Any:
     """Return NumPy's generator in its compiled form, drawing from a stream; there is no Python object behind it."""
 
@@ -108,7 +108,7 @@ class _LogDensityModel(models.StructModel):  # type: ignore[misc]
         super().__init__(manager, kind, [("record", types.int64)])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def log_density_on(typing_context: Any, record: Any) -> Any:
     """Return the callable for a record."""
 
@@ -136,7 +136,7 @@ def _evaluate_other_vector(record: int, values: NDArray[Any]) -> float:
     return evaluate_at(record, values.astype(np.float64))
 
 
-@lower_builtin(LogDensityType, LogDensityType, types.Array)  # type: ignore[untyped-decorator]
+@lowered(LogDensityType, LogDensityType, types.Array)
 def _call_log_density(context: Any, builder: Any, call: Any, values: Any) -> Any:
     vector = call.args[1]
     plain = vector.dtype == types.float64 and vector.layout == "C"

@@ -1,11 +1,11 @@
 """A target as the compiled engine sees it: addresses of functions, and tables of coordinates."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 
 from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
 from sterna.ground.compilation import (
@@ -17,10 +17,11 @@ from sterna.ground.compilation import (
     caller,
     compiled,
     inlined,
+    overload,
 )
 from sterna.ground.streams import Stream
 from sterna.ground.values import REAL
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # Places in a row of `log_densities`, which travels with every replica; behind both log-densities are the numbers of
 # evaluations and of gradients.
@@ -93,7 +94,7 @@ class ImpossibleDraw(Exception):  # noqa: N818
 
 
 @compiled
-def view(block: IntArray) -> Program:
+def view(block: IntPointer) -> Program:
     """Return the compiled form of a program."""
     return Program(
         block[0],
@@ -115,7 +116,7 @@ def view(block: IntArray) -> Program:
     )
 
 
-def likelihood_value(likelihood: Any, x: FloatArray, dimension: int, data: int) -> float:
+def likelihood_value(likelihood: Any, x: FloatPointer, dimension: int, data: int) -> float:
     """Evaluate a likelihood given by its address, or one that is compiled in place.
 
     The latter is a named tuple of the likelihood's constants whose class has a static method
@@ -124,14 +125,14 @@ def likelihood_value(likelihood: Any, x: FloatArray, dimension: int, data: int) 
     raise NotImplementedError("exists in compiled code only")
 
 
-@overload(likelihood_value, jit_options={"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True})
-def _likelihood_value(likelihood, x, dimension, data):  # type: ignore[no-untyped-def]
+@overload(likelihood_value)
+def _likelihood_value(likelihood: Any, x: object, dimension: object, data: object) -> Callable[..., float]:
     if isinstance(likelihood, types.Integer):
         return lambda likelihood, x, dimension, data: call_log_density(likelihood, (as_address(x), data))
     return likelihood.instance_class.value
 
 
-def write_gradient(likelihood: Any, x: FloatArray, gradient: FloatArray, dimension: int, data: int) -> None:
+def write_gradient(likelihood: Any, x: FloatPointer, gradient: FloatPointer, dimension: int, data: int) -> None:
     """Write the likelihood's gradient, given by its address or, like its value, compiled in place.
 
     The latter is the static method `gradient(constants, x, gradient, dimension, data)` of the named tuple's class.
@@ -139,11 +140,13 @@ def write_gradient(likelihood: Any, x: FloatArray, gradient: FloatArray, dimensi
     raise NotImplementedError("exists in compiled code only")
 
 
-@overload(write_gradient, jit_options={"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True})
-def _write_gradient(likelihood, x, gradient, dimension, data):  # type: ignore[no-untyped-def]
+@overload(write_gradient)
+def _write_gradient(
+    likelihood: Any, x: object, gradient: object, dimension: object, data: object
+) -> Callable[..., None]:
     if isinstance(likelihood, types.Integer):
 
-        def call(likelihood, x, gradient, dimension, data):  # type: ignore[no-untyped-def]
+        def call(likelihood: int, x: FloatPointer, gradient: FloatPointer, dimension: int, data: int) -> None:
             call_gradient(likelihood, (as_address(x), as_address(gradient), data))
 
         return call
@@ -197,7 +200,7 @@ def without_local_change(p: Program) -> Any:
 
 
 @inlined
-def log_likelihood(program: Program, x: FloatArray, log_densities: FloatArray) -> float:
+def log_likelihood(program: Program, x: FloatPointer, log_densities: FloatPointer) -> float:
     """Evaluate the log-likelihood at x and count the evaluation."""
     log_densities[EVALUATIONS] += 1.0
     value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)
@@ -209,7 +212,7 @@ def log_likelihood(program: Program, x: FloatArray, log_densities: FloatArray) -
 
 
 @compiled
-def log_reference(program: Program, x: FloatArray) -> float:
+def log_reference(program: Program, x: FloatPointer) -> float:
     """Evaluate the reference's log-density at x."""
     if program.log_reference != 0:
         value = call_log_density(program.log_reference, (as_address(x), program.data))
@@ -224,7 +227,12 @@ def log_reference(program: Program, x: FloatArray) -> float:
 
 @compiled
 def annealed_gradient(
-    program: Program, x: FloatArray, beta: float, log_densities: FloatArray, gradient: FloatArray, scratch: FloatArray
+    program: Program,
+    x: FloatPointer,
+    beta: float,
+    log_densities: FloatPointer,
+    gradient: FloatPointer,
+    scratch: FloatPointer,
 ) -> None:
     """Write the gradient of the annealed log-density at x, coordinate by coordinate; both arrays are of full length.
 
@@ -248,7 +256,7 @@ def annealed_gradient(
 
 
 @compiled
-def draw_reference(program: Program, x: FloatArray, stream: Stream, rng: Any) -> None:
+def draw_reference(program: Program, x: FloatPointer, stream: Stream, rng: Any) -> None:
     """Replace x by an exact draw from the reference.
 
     A draw that rounds to the edge of an open support (a Beta of tiny shape at 1, say) takes the nearest number inside.
@@ -266,14 +274,14 @@ def draw_reference(program: Program, x: FloatArray, stream: Stream, rng: Any) ->
 
 
 @compiled
-def refresh(program: Program, x: FloatArray, log_densities: FloatArray) -> None:
+def refresh(program: Program, x: FloatPointer, log_densities: FloatPointer) -> None:
     """Evaluate both log-densities of a state anew."""
     log_densities[LOG_REFERENCE] = log_reference(program, x)
     log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities)
 
 
 @compiled
-def check_draw(log_densities: FloatArray) -> None:
+def check_draw(log_densities: FloatPointer) -> None:
     """Stop where a reference's two functions do not belong together."""
     if log_densities[LOG_REFERENCE] == -math.inf:
         raise ImpossibleDraw
@@ -281,7 +289,7 @@ def check_draw(log_densities: FloatArray) -> None:
 
 @inlined
 def coordinate_reference(
-    program: Program, x: FloatArray, i: int, here: float, value: float, log_densities: FloatArray
+    program: Program, x: FloatPointer, i: int, here: float, value: float, log_densities: FloatPointer
 ) -> float:
     """Log-density of the reference along coordinate i, up to a constant; writes the value into x.
 
@@ -302,7 +310,7 @@ def coordinate_reference(
 
 
 @inlined
-def reference_of(program: Program, x: FloatArray, i: int, here: float, log_densities: FloatArray) -> float:
+def reference_of(program: Program, x: FloatPointer, i: int, here: float, log_densities: FloatPointer) -> float:
     """Value of `coordinate_reference` at the state itself, which log_densities hold for a joint reference."""
     if program.log_reference == 0:
         return coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, here)
@@ -311,7 +319,7 @@ def reference_of(program: Program, x: FloatArray, i: int, here: float, log_densi
 
 @inlined
 def coordinate_likelihood(
-    program: Program, x: FloatArray, i: int, here: float, value: float, log_densities: FloatArray
+    program: Program, x: FloatPointer, i: int, here: float, value: float, log_densities: FloatPointer
 ) -> float:
     """Log-likelihood with coordinate i at `value`, where log_densities hold that of `here`; leaves `value` in x.
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from sterna.engine.communication import measure, parity_of, swap
+from sterna.engine.communication import measure, swap
 from sterna.engine.index_process import follow
 from sterna.engine.program import (
     EVALUATIONS,
@@ -23,9 +23,10 @@ from sterna.engine.program import (
     view,
 )
 from sterna.engine.record import Record, add_chains, add_pairs, add_states, batch_of
+from sterna.engine.schemes import parity_of
 from sterna.ground.compilation import as_pointer, caller, compiled, inlined, row
 from sterna.ground.streams import Stream, scan_key, start_stream
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, IntArray, WordArray
 
 # Running energies are evaluated anew at these scans, so that rounding cannot build up.
 REFRESH_EVERY = 64
@@ -125,7 +126,7 @@ def find_start(
     copy: Copy,
     first: int,
     last: int,
-    stream: Stream,
+    stream: WordArray,
     rng: Any,
 ) -> None:
     """Draw replicas `first` to `last - 1` from the reference, again where the likelihood is zero, up to some tries."""
@@ -144,7 +145,7 @@ def find_start(
 
 
 @compiled
-def refresh_some(block: IntArray, copy: Copy, first: int, last: int, stream: Stream, rng: Any) -> None:
+def refresh_some(block: IntArray, copy: Copy, first: int, last: int, stream: WordArray, rng: Any) -> None:
     """Evaluate replicas `first` to `last - 1` anew, as the target has changed."""
     program = view(block)
     for replica in range(first, last):
@@ -153,7 +154,7 @@ def refresh_some(block: IntArray, copy: Copy, first: int, last: int, stream: Str
 
 
 @compiled
-def draw_states(block: IntArray, seed: int, states: FloatArray, at_work: IntArray, stream: Stream, rng: Any) -> None:
+def draw_states(block: IntArray, seed: int, states: FloatArray, at_work: IntArray, stream: WordArray, rng: Any) -> None:
     """Fill rows with independent draws from the reference, from streams that no copy uses."""
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
@@ -237,7 +238,7 @@ def run_scans(
     record: Record,
     first: int,
     last: int,
-    stream: Stream,
+    stream: WordArray,
     rng: Any,
 ) -> None:
     """Run scans `first` to `last` of a round, counted from 1 (paper, algorithm Distributed DEO)."""
@@ -257,7 +258,7 @@ def explore_some(
     copy: Copy,
     first: int,
     last: int,
-    stream: Stream,
+    stream: WordArray,
     rng: Any,
 ) -> None:
     """Explore some replicas of a scan whose others are explored elsewhere."""

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sterna.explorers.composition import offset_pointer
-from sterna.ground.compilation import inlined
-from sterna.types import FloatArray
+from sterna.ground.compilation import inlined, offset_pointer
+from sterna.types import FloatArray, FloatPointer
 
 # Places in a chain's row of statistics: scans, every how many of them one is kept, points kept, four counts of the
 # explorer's own; then the points.
@@ -22,7 +21,7 @@ MOST_CENTRES, MOST_LEFT = 8, 0.15
 
 
 @inlined
-def record_state(count: int, room: int, line: FloatArray, statistics: FloatArray) -> None:
+def record_state(count: int, room: int, line: FloatPointer, statistics: FloatPointer) -> None:
     """Keep every so many-th state; when the room is full, forget every second one and keep half as often from then on.
 
     So the record is even over the round, however long it is, and depends on the number of calls alone.

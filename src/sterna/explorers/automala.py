@@ -39,7 +39,7 @@ from sterna.explorers.leapfrog import (
 from sterna.explorers.metric import STEP_SIZES, first_metric, tuned_metric
 from sterna.ground.compilation import compiled, inlined
 from sterna.ground.streams import Stream, exponential, fill_normals, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # A step that would need more is rejected. So is the way back, which must need as many.
 MOST_DOUBLINGS = 30
@@ -59,8 +59,8 @@ def try_step(
     line: Any,
     origin: Any,
     point: Any,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
     before: float,
     start_size: float,
@@ -81,8 +81,8 @@ def choose_step(
     start: Any,
     point: Any,
     chosen: Any,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
     before: float,
     size: float,
@@ -121,8 +121,8 @@ def same_way_back(
     line: Any,
     chosen: Any,
     point: Any,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
     after: float,
     size: float,
@@ -151,12 +151,12 @@ def same_way_back(
 @inlined
 def walk(
     program: Any,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
     plain: bool,
 ) -> None:
@@ -208,12 +208,12 @@ def walk(
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Explore one replica: the kernel for any target."""
@@ -223,12 +223,12 @@ def explore(
 @compiled
 def explore_plain(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Explore one replica on a plain line."""

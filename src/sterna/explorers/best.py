@@ -9,11 +9,11 @@ from numba import types
 
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD, Program
 from sterna.explorers.base import MOST_DIVERGED, Bound, Explorer, all_coordinates
-from sterna.explorers.composition import ENTRY, check_explorers, compose, offset_pointer, run_part
+from sterna.explorers.composition import ENTRY, check_explorers, compose, run_part
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.compilation import as_pointer, compiled, inlined, offset_pointer
 from sterna.ground.streams import Stream, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # Places in a chain's row of parameters: number of parts, the one chosen (-1 while they are on trial), number of
 # quantities watched, rounds after which it was tuned; then the centre and scale of each quantity. The first of these is
@@ -47,7 +47,7 @@ def squashed(distance: float, scale: float) -> float:
 
 @inlined
 def distance_of(
-    quantity: int, x: FloatArray, log_densities: FloatArray, coordinates: IntArray, parameters: FloatArray
+    quantity: int, x: FloatPointer, log_densities: FloatPointer, coordinates: IntPointer, parameters: FloatPointer
 ) -> float:
     """Return how far the energy, or a coordinate, is from its centre; so that its square is a number."""
     value = log_densities[LOG_LIKELIHOOD] if quantity == 0 else x[coordinates[quantity - 1]]
@@ -57,12 +57,12 @@ def distance_of(
 @compiled
 def explore_on_trial(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Run the part chosen; while none is, one drawn evenly, and sum how far it moved and at what cost."""

@@ -12,9 +12,9 @@ from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, Explorer, add_up, carry_nearest, choose_nothing
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.move import as_move
-from sterna.ground.compilation import address_of, as_address, as_pointer, caller, compiled, inlined
+from sterna.ground.compilation import address_of, as_pointer, caller, compiled, inlined, offset_pointer
 from sterna.ground.streams import Stream, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # What a part's entry in the table says: address of its kernel, address of its data's addresses, and where its
 # parameters and its statistics begin in a chain's rows.
@@ -41,20 +41,14 @@ def keep_head(head: FloatArray, sums: FloatArray, diverged: FloatArray) -> Float
 
 
 @inlined
-def offset_pointer(numbers: Any, places: int) -> Any:
-    """Return the pointer to a later number."""
-    return as_pointer(as_address(numbers) + 8 * places, types.float64)
-
-
-@inlined
 def run_part(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    entry: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    entry: IntPointer,
     place: int,
     stream: Stream,
 ) -> None:
@@ -68,12 +62,12 @@ def run_part(
 @compiled
 def explore_in_turn(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Run all parts, one after the other; the first parameter is their number."""
@@ -85,12 +79,12 @@ def explore_in_turn(
 @compiled
 def explore_by_chance(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Run one part, drawn by the weights that follow the number of parts; which one does not depend on the state."""

@@ -13,7 +13,7 @@ from sterna.explorers.base import Bound, all_coordinates, annealed
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.compilation import as_pointer, compiled, inlined
 from sterna.ground.streams import Stream, exponential, fill_normals, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatPointer, IntArray, IntPointer
 
 # Places in a chain's row of parameters: moves in a scan, and number of coordinates.
 MOVES, COUNT = 0, 1
@@ -23,7 +23,7 @@ MAX_SHRINKS = 300
 
 
 @inlined
-def block_log_reference(program: Program, x: FloatArray, coordinates: IntArray, count: int) -> float:
+def block_log_reference(program: Program, x: FloatPointer, coordinates: IntPointer, count: int) -> float:
     """Log-density of the reference of a block of normal coordinates."""
     total = 0.0
     for k in range(count):
@@ -34,7 +34,7 @@ def block_log_reference(program: Program, x: FloatArray, coordinates: IntArray, 
 
 @inlined
 def place_on_ellipse(
-    program: Program, x: FloatArray, coordinates: IntArray, count: int, scratch: FloatArray, angle: float
+    program: Program, x: FloatPointer, coordinates: IntPointer, count: int, scratch: FloatPointer, angle: float
 ) -> None:
     """Go to an angle of the ellipse through the old state, at 0, and a draw from the reference, at a right angle."""
     cosine, sine = math.cos(angle), math.sin(angle)
@@ -47,12 +47,12 @@ def place_on_ellipse(
 @compiled
 def move(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    coordinates: IntArray,
+    coordinates: IntPointer,
     count: int,
-    scratch: FloatArray,
+    scratch: FloatPointer,
     stream: Stream,
 ) -> None:
     """Move a block once; the scratch holds the draw's distance from the mean, and behind it the old state."""
@@ -85,12 +85,12 @@ def move(
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Move the block a number of times."""

@@ -24,7 +24,6 @@ from sterna.explorers.archive import (
     recorded,
 )
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
-from sterna.explorers.composition import offset_pointer
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import (
     best_scale,
@@ -36,9 +35,9 @@ from sterna.explorers.line_moves import (
     spread_of,
     step,
 )
-from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.compilation import as_pointer, compiled, inlined, offset_pointer
 from sterna.ground.streams import Stream, standard_normal, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, shares of snooker moves,
 # of jumps and of radial moves, scale of a step and of a radial move, numbers of centres and of points in the archive;
@@ -64,10 +63,16 @@ def other_than(first: int, points: int, stream: Stream) -> int:
 
 @inlined
 def along_difference(
-    count: int, size: float, noise: float, units: FloatArray, archive: FloatArray, points: int, here: FloatArray,
-    there: FloatArray,
+    count: int,
+    size: float,
+    noise: float,
+    units: FloatPointer,
+    archive: FloatPointer,
+    points: int,
+    here: FloatPointer,
+    there: FloatPointer,
     stream: Stream,
-) -> None:  # fmt: skip
+) -> None:
     """Propose here plus the difference of two points, times a size, and noise: either order of the two is as likely."""
     first = int(uniform(stream) * points)
     second = other_than(first, points, stream)
@@ -78,7 +83,7 @@ def along_difference(
 
 @inlined
 def through_point(
-    count: int, size: float, archive: FloatArray, points: int, here: FloatArray, there: FloatArray, stream: Stream
+    count: int, size: float, archive: FloatPointer, points: int, here: FloatPointer, there: FloatPointer, stream: Stream
 ) -> float:
     """Propose a place on the line through here and a point of the archive; return the logarithm of its factor.
 
@@ -106,7 +111,7 @@ def through_point(
 
 
 @inlined
-def nearest(count: int, line: FloatArray, centres: FloatArray, n_centres: int, units: FloatArray) -> int:
+def nearest(count: int, line: FloatPointer, centres: FloatPointer, n_centres: int, units: FloatPointer) -> int:
     """Find the centre nearest to a place."""
     best, least = 0, math.inf
     for c in range(n_centres):
@@ -123,11 +128,11 @@ def nearest(count: int, line: FloatArray, centres: FloatArray, n_centres: int, u
 def from_centre(
     count: int,
     stretch: float,
-    centres: FloatArray,
+    centres: FloatPointer,
     n_centres: int,
-    units: FloatArray,
-    here: FloatArray,
-    there: FloatArray,
+    units: FloatPointer,
+    here: FloatPointer,
+    there: FloatPointer,
 ) -> float:
     """Propose a place on the ray from the nearest centre, exp(stretch) times as far; return its factor's logarithm.
 
@@ -146,12 +151,12 @@ def from_centre(
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Propose a number of moves, and record where they end."""

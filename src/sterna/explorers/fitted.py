@@ -25,13 +25,12 @@ from sterna.explorers.archive import (
     recorded,
 )
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
-from sterna.explorers.composition import offset_pointer
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import check_moves, check_real, on_line, read_line, spread_of, step
 from sterna.explorers.metropolis import pack
-from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.compilation import as_pointer, compiled, inlined, offset_pointer
 from sterna.ground.streams import Stream, fill_normals, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, degrees of freedom,
 # number of laws; then of each law its weight, its log-weight with all constants of its density, its centre and, by
@@ -48,7 +47,13 @@ def size_of_law(count: int) -> int:
 
 @inlined
 def draw_from_laws(
-    count: int, n_laws: int, freedom: float, laws: FloatArray, there: FloatArray, normals: FloatArray, stream: Stream
+    count: int,
+    n_laws: int,
+    freedom: float,
+    laws: FloatPointer,
+    there: FloatPointer,
+    normals: FloatPointer,
+    stream: Stream,
 ) -> None:
     """Draw a place from one of the laws, taken by their weights."""
     size, chosen, rest = size_of_law(count), 0, uniform(stream)
@@ -70,7 +75,7 @@ def draw_from_laws(
 
 @inlined
 def log_density_of_laws(
-    count: int, n_laws: int, freedom: float, laws: FloatArray, line: FloatArray, solved: FloatArray
+    count: int, n_laws: int, freedom: float, laws: FloatPointer, line: FloatPointer, solved: FloatPointer
 ) -> float:
     """Log-density of the proposal at a place, by substitution through every factor."""
     size = size_of_law(count)
@@ -98,12 +103,12 @@ def log_density_of_laws(
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Propose fresh places from the fitted laws, and record where that ends."""

@@ -29,7 +29,7 @@ from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.compilation import as_address, as_pointer, caller, compiled, inlined
 from sterna.ground.streams import Stream, uniform
 from sterna.ground.values import BINARY, REAL
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 MOST_VALUES = 256
 
@@ -73,7 +73,9 @@ def value_at(program: Program, i: int, number: int) -> float:
 
 
 @compiled
-def draw_value(program: Program, x: FloatArray, i: int, beta: float, log_densities: FloatArray, stream: Stream) -> None:
+def draw_value(
+    program: Program, x: FloatPointer, i: int, beta: float, log_densities: FloatPointer, stream: Stream
+) -> None:
     """Draw a finite coordinate from its exact conditional law, by evaluating all of its other values."""
     here = x[i]
     reference_here = reference_of(program, x, i, here, log_densities)
@@ -100,12 +102,12 @@ def draw_value(program: Program, x: FloatArray, i: int, beta: float, log_densiti
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Draw coordinates in turn, each from its conditional law."""
@@ -120,7 +122,7 @@ def explore(
 
 
 @compiled
-def draw_by_weights(log_weights: FloatArray, count: int, stream: Stream) -> int:
+def draw_by_weights(log_weights: FloatPointer, count: int, stream: Stream) -> int:
     """Draw a number below `count` by weights given as logarithms."""
     chosen, total = -1, -math.inf
     for number in range(count):
@@ -140,12 +142,12 @@ def draw_by_weights(log_weights: FloatArray, count: int, stream: Stream) -> int:
 @compiled
 def explore_by_conditional(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Draw coordinates in turn by the user's conditional laws; without a local change, evaluate once at the end."""

@@ -37,7 +37,7 @@ from sterna.explorers.leapfrog import (
 from sterna.explorers.metric import first_metric, tuned_metric, tuned_step_size
 from sterna.ground.compilation import compiled, inlined
 from sterna.ground.streams import Stream, fill_normals, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # A trajectory of unstated length is a quarter turn of a normal law, after which the start is forgotten.
 QUARTER_TURN = 0.5 * math.pi
@@ -50,12 +50,12 @@ DIVERGENT = 30.0
 @inlined
 def walk(
     program: Any,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
     plain: bool,
 ) -> None:
@@ -89,12 +89,12 @@ def walk(
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Explore one replica: the kernel for any target."""
@@ -104,12 +104,12 @@ def explore(
 @compiled
 def explore_plain(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Explore one replica on a plain line."""

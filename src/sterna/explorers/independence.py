@@ -14,7 +14,7 @@ from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import acceptance, check_moves
 from sterna.ground.compilation import as_pointer, compiled
 from sterna.ground.streams import Stream, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatPointer, IntArray, IntPointer
 
 # Places in a chain's row of parameters: proposals in a scan, coordinates of the block, and how many a proposal renews.
 MOVES, COUNT, AT_ONCE = 0, 1, 2
@@ -23,12 +23,12 @@ MOVES, COUNT, AT_ONCE = 0, 1, 2
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Propose fresh values of some coordinates; the reference is the proposal's law too, and cancels from the ratio."""

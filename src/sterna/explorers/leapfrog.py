@@ -25,11 +25,10 @@ from sterna.engine.program import (
 from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_line
 from sterna.errors import OptionError
 from sterna.explorers.base import all_coordinates
-from sterna.explorers.composition import offset_pointer
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.ground.compilation import as_address, as_pointer, inlined
+from sterna.ground.compilation import as_address, as_pointer, inlined, offset_pointer
 from sterna.ground.values import HUGE, REAL
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # How a step is taken. Plain, which is compiled on its own: a diagonal metric for all coordinates of a target whose
 # reference is independent normal. The line is then the state itself, and loops have neither bounds nor cases; their
@@ -101,7 +100,9 @@ class Line(NamedTuple):
 
 
 @inlined
-def open_line(program: Program, parameters: FloatArray, statistics: FloatArray, data: IntArray, plain: bool) -> Any:
+def open_line(
+    program: Program, parameters: FloatPointer, statistics: FloatPointer, data: IntPointer, plain: bool
+) -> Any:
     """Find the parts of a chain's rows, and the working memory behind its statistics.
 
     What is passed as a constant is one to the compiler: so a kernel for plain lines has no other ways in it.
@@ -143,14 +144,14 @@ def point_at(line: Line, memory: Any, number: int) -> Any:
 
 
 @inlined
-def state_of(line: Line, point: Point, x: FloatArray) -> Any:
+def state_of(line: Line, point: Point, x: FloatPointer) -> Any:
     """Return where the state is that belongs to the moving point: on a plain line in the point itself."""
     return point.position if line.way == PLAIN else x
 
 
 @inlined
 def write_line_gradient(
-    program: Any, line: Line, point: Point, x: FloatArray, log_densities: FloatArray, beta: float
+    program: Any, line: Line, point: Point, x: FloatPointer, log_densities: FloatPointer, beta: float
 ) -> None:
     """Evaluate the gradient at the state, which is where the point is."""
     if line.way == PLAIN:
@@ -183,7 +184,7 @@ def kick(line: Line, point: Point, beta: float, time: float) -> None:
 
 
 @inlined
-def drift(program: Program, line: Line, point: Point, x: FloatArray, time: float) -> bool:
+def drift(program: Program, line: Line, point: Point, x: FloatPointer, time: float) -> bool:
     """Move the position, and the state with it, for a time, unless it ceases to be finite."""
     outside, place = 0, 0
     for k in range(line.size):
@@ -206,7 +207,7 @@ def drift(program: Program, line: Line, point: Point, x: FloatArray, time: float
 
 @inlined
 def kick_and_drift(
-    program: Program, line: Line, point: Point, x: FloatArray, beta: float, kicked: float, time: float
+    program: Program, line: Line, point: Point, x: FloatPointer, beta: float, kicked: float, time: float
 ) -> bool:
     """Do both, on a plain line in one loop."""
     if line.way != PLAIN:
@@ -226,8 +227,8 @@ def leap(
     program: Any,
     line: Line,
     point: Point,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
     size: float,
     steps: int,
@@ -266,7 +267,7 @@ def log_density(program: Program, line: Line, point: Point, reference: float, li
 
 
 @inlined
-def log_joint(program: Any, line: Line, point: Point, x: FloatArray, log_densities: FloatArray, beta: float) -> Any:
+def log_joint(program: Any, line: Line, point: Point, x: FloatPointer, log_densities: FloatPointer, beta: float) -> Any:
     """Return log-densities after a leap: of position and velocity, of the position, of reference and of likelihood.
 
     Where the velocity is not finite neither function is called.
@@ -284,7 +285,7 @@ def log_joint(program: Any, line: Line, point: Point, x: FloatArray, log_densiti
 
 
 @inlined
-def begin(program: Any, line: Line, point: Point, x: FloatArray, log_densities: FloatArray, beta: float) -> float:
+def begin(program: Any, line: Line, point: Point, x: FloatPointer, log_densities: FloatPointer, beta: float) -> float:
     """Set a point to the state, with its gradient, and return its log-density."""
     for k in range(line.size):
         i = line.coordinates[k]
@@ -307,7 +308,7 @@ def set_out(line: Line, start: Point, point: Point) -> None:
 
 
 @inlined
-def store(line: Line, point: Point, x: FloatArray, place: Point) -> None:
+def store(line: Line, point: Point, x: FloatPointer, place: Point) -> None:
     """Remember the moving point, and the state with it."""
     set_out(line, point, place)
     if line.way != PLAIN:
@@ -316,14 +317,14 @@ def store(line: Line, point: Point, x: FloatArray, place: Point) -> None:
 
 
 @inlined
-def put_back(line: Line, point: Point, x: FloatArray) -> None:
+def put_back(line: Line, point: Point, x: FloatPointer) -> None:
     """Give the state the values of a point."""
     for k in range(line.size):
         x[line.coordinates[k]] = point.position[k] if line.way == PLAIN else point.values[k]
 
 
 @inlined
-def add_draw(line: Line, point: Point, statistics: FloatArray) -> None:
+def add_draw(line: Line, point: Point, statistics: FloatPointer) -> None:
     """Add a position to the sums from which the metric is learned."""
     statistics[DRAWS] += 1.0
     place = SUMS + line.size

@@ -18,7 +18,7 @@ from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.compilation import compiled, inlined
 from sterna.ground.streams import Stream, uniform
 from sterna.ground.values import REAL
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 DRAWS_FOR_SPREAD = 100
 # The scale of a random walk may change by this factor from one round to the next.
@@ -36,7 +36,7 @@ def acceptance(beta: float, log_ratio: float, here: float, there: float) -> floa
 
 
 @compiled
-def block_reference(program: Program, x: FloatArray, coordinates: IntArray, count: int) -> float:
+def block_reference(program: Program, x: FloatPointer, coordinates: IntPointer, count: int) -> float:
     """Log-density of the reference, as far as it depends on the coordinates of the block."""
     if program.log_reference != 0:
         return log_reference(program, x)
@@ -48,7 +48,7 @@ def block_reference(program: Program, x: FloatArray, coordinates: IntArray, coun
 
 
 @compiled
-def read_line(program: Program, x: FloatArray, coordinates: IntArray, count: int, line: FloatArray) -> float:
+def read_line(program: Program, x: FloatPointer, coordinates: IntPointer, count: int, line: FloatPointer) -> float:
     """Write where the coordinates are on the line, and return the log-Jacobian there."""
     total = 0.0
     for k in range(count):
@@ -59,7 +59,7 @@ def read_line(program: Program, x: FloatArray, coordinates: IntArray, count: int
 
 
 @inlined
-def write_line(program: Program, x: FloatArray, coordinates: IntArray, count: int, line: FloatArray) -> bool:
+def write_line(program: Program, x: FloatPointer, coordinates: IntPointer, count: int, line: FloatPointer) -> bool:
     """Take the coordinates from the line, and return whether all of them are numbers inside their bounds."""
     inside = True
     for k in range(count):
@@ -72,14 +72,14 @@ def write_line(program: Program, x: FloatArray, coordinates: IntArray, count: in
 @compiled
 def step(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    coordinates: IntArray,
+    coordinates: IntPointer,
     count: int,
-    here: FloatArray,
-    there: FloatArray,
-    kept: FloatArray,
+    here: FloatPointer,
+    there: FloatPointer,
+    kept: FloatPointer,
     log_factor: float,
     stream: Stream,
 ) -> float:

@@ -17,7 +17,7 @@ from sterna.explorers.leapfrog import (
     triangle,
 )
 from sterna.ground.compilation import compiled
-from sterna.types import BoolArray, FloatArray, IntArray
+from sterna.types import BoolArray, FloatArray, FloatPointer, IntArray
 
 DRAWS_FOR_SPREAD = 100
 
@@ -29,7 +29,7 @@ STEP_SIZES = (1e-12, 1e3)
 
 
 @compiled
-def put_on_line(draws: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+def put_on_line(draws: FloatArray, lower: FloatPointer, upper: FloatPointer) -> None:
     """Turn draws into positions on the line, in place."""
     for row in range(draws.shape[0]):
         for k in range(draws.shape[1]):

@@ -21,7 +21,6 @@ from sterna.engine.program import (
 )
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates
-from sterna.explorers.composition import offset_pointer
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.line_moves import (
     DRAWS_FOR_SPREAD,
@@ -34,10 +33,10 @@ from sterna.explorers.line_moves import (
     spread_of,
     step,
 )
-from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.compilation import as_pointer, compiled, inlined, offset_pointer
 from sterna.ground.streams import Stream, fill_normals, uniform
 from sterna.ground.values import BINARY, REAL
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # Places in a chain's row of parameters: proposals in a scan, numbers of real and of other coordinates, whether the
 # covariance is full, the scale of the walk; then the centre of the real coordinates, how far from it a moment counts,
@@ -64,9 +63,15 @@ def size_of_factor(count: int, full: float) -> int:
 
 @inlined
 def walk(
-    count: int, full: float, scale: float, factor: FloatArray, here: FloatArray, there: FloatArray, normals: FloatArray,
+    count: int,
+    full: float,
+    scale: float,
+    factor: FloatPointer,
+    here: FloatPointer,
+    there: FloatPointer,
+    normals: FloatPointer,
     stream: Stream,
-) -> None:  # fmt: skip
+) -> None:
     """Propose a place: here plus a normal step of the learned covariance."""
     fill_normals(normals, count, stream)
     place = 0
@@ -98,7 +103,7 @@ def neighbour(here: float, lower: float, upper: float, reach: int, stream: Strea
 
 @compiled
 def step_of_one(
-    program: Program, x: FloatArray, log_densities: FloatArray, beta: float, i: int, reach: int, stream: Stream
+    program: Program, x: FloatPointer, log_densities: FloatPointer, beta: float, i: int, reach: int, stream: Stream
 ) -> float:
     """Move an integer or flip a binary coordinate by Metropolis' rule; return the acceptance probability."""
     here = x[i]
@@ -125,10 +130,15 @@ def step_of_one(
 
 @inlined
 def add_moments(
-    count: int, full: float, centre: FloatArray, limit: FloatArray, line: FloatArray, deviation: FloatArray,
-    sums: FloatArray,
-    products: FloatArray,
-) -> None:  # fmt: skip
+    count: int,
+    full: float,
+    centre: FloatPointer,
+    limit: FloatPointer,
+    line: FloatPointer,
+    deviation: FloatPointer,
+    sums: FloatPointer,
+    products: FloatPointer,
+) -> None:
     """Add a state's first and second moments about the centre."""
     place = 0
     for k in range(count):
@@ -145,12 +155,12 @@ def add_moments(
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Propose a number of moves, of all real coordinates or of one other: which of them, a coin decides."""
@@ -173,7 +183,7 @@ def explore(
             statistics[PROPOSED] += 1.0
             statistics[ACCEPTED] += step(
                 program, x, log_densities, beta, coordinates, count, here, there, kept, 0.0, stream
-            )  # fmt: skip
+            )
         else:
             other = place - count
             counts[other] += 1.0

@@ -38,14 +38,14 @@ from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.compilation import address_of, as_address, as_pointer, compiled, inlined
 from sterna.ground.streams import Stream
 from sterna.ground.values import BINARY, REAL
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # The first of the remembered states is the one from which the move began.
 START, MOST_REMEMBERED = 0, 3
 
 
 @inlined
-def is_inside(program: Program, coordinates: IntArray, values: FloatArray, count: int) -> bool:
+def is_inside(program: Program, coordinates: IntPointer, values: FloatPointer, count: int) -> bool:
     """Whether values of some coordinates lie in their space; NaN does not."""
     for k in range(count):
         i, value = coordinates[k], values[k]
@@ -75,7 +75,7 @@ def place_of(record: int, slot: int, count: int) -> int:
 
 
 @inlined
-def write(x: FloatArray, coordinates: IntArray, values: int, count: int) -> None:
+def write(x: FloatPointer, coordinates: IntPointer, values: int, count: int) -> None:
     """Write values at an address into coordinates of the state."""
     numbers = as_pointer(values, types.float64)
     for k in range(count):
@@ -155,12 +155,12 @@ def annealed_at(record: int, values: int, size: int) -> float:
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Call the move on its coordinates; then both log-densities are those of the state that it left."""

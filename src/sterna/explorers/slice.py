@@ -24,7 +24,7 @@ from sterna.explorers.gibbs import draw_value
 from sterna.ground.compilation import as_pointer, compiled, inlined
 from sterna.ground.streams import Stream, exponential, uniform
 from sterna.ground.values import BINARY, HUGE, INTEGER
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 MAX_DOUBLINGS = 30
 # A shrinkage divides the interval by e in the mean: so many lead from the longest interval to the shortest.
@@ -45,12 +45,12 @@ INTEGERS, REALS, NORMALS = 0, 1, 2
 @inlined
 def density_at(
     program: Program,
-    x: FloatArray,
+    x: FloatPointer,
     i: int,
     here: float,
     position: float,
     beta: float,
-    log_densities: FloatArray,
+    log_densities: FloatPointer,
     line: int,
 ) -> tuple[float, float, float]:
     """Annealed log-density of coordinate i at a position, with its two parts (reference, likelihood).
@@ -78,11 +78,11 @@ def density_at(
 @inlined
 def reachable(
     program: Program,
-    x: FloatArray,
+    x: FloatPointer,
     i: int,
     here: float,
     beta: float,
-    log_densities: FloatArray,
+    log_densities: FloatPointer,
     line: int,
     start: float,
     candidate: float,
@@ -121,11 +121,11 @@ def reachable(
 @inlined
 def slice_update(
     program: Program,
-    x: FloatArray,
+    x: FloatPointer,
     i: int,
     beta: float,
     width: float,
-    log_densities: FloatArray,
+    log_densities: FloatPointer,
     stream: Stream,
     line: int,
 ) -> float:
@@ -183,12 +183,12 @@ def slice_update(
 @inlined
 def sweep(
     program: Any,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Update coordinates in turn, each with its width; for every one of them sum how far it moved, and how often.
@@ -222,12 +222,12 @@ def sweep(
 @compiled
 def explore(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Explore one replica: the kernel for any target."""
@@ -237,12 +237,12 @@ def explore(
 @compiled
 def explore_whole(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
     """Explore one replica by whole evaluations of the likelihood, though it may have a local change."""

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit, types
+from numba import extending, njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+
+from sterna.types import FloatPointer, IntPointer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -72,6 +73,26 @@ def _compile(function: Any, **options: bool) -> Any:
     return dispatcher
 
 
+def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function for compiled code that generates its own LLVM code; its first argument is the typing context."""
+    return extending.intrinsic(function)
+
+
+def lowered(*argument_types: Any) -> Callable[[Function], Function]:
+    """Register the LLVM code of a call of an object, by the types of the object and of its arguments."""
+    return extending.lower_builtin(*argument_types)
+
+
+def overload(function: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Let compiled code call, instead of `function`, the implementation that is chosen by the types of the arguments.
+
+    The implementation becomes part of its caller. Its signature is not compared with that of the choosing function,
+    because Numba would compare annotations too.
+    """
+    options = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
+    return extending.overload(function, jit_options=options, strict=False)
+
+
 def address_of(function: Any, signature: Any) -> int:
     """Compile `function` for `signature` and return the address of its machine code.
 
@@ -89,7 +110,7 @@ def caller(signature: Any) -> Any:
     """Make `call(address, (argument, ...))` for compiled functions of one signature."""
     result_type, argument_types = signature.return_type, signature.args
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call(typing_context: Any, address: Any, arguments: Any) -> Any:
         def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
             function_type = context.call_conv.get_function_type(result_type, argument_types)
@@ -110,7 +131,7 @@ def caller(signature: Any) -> Any:
     return call
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def as_pointer(typing_context: Any, address: Any, dtype: Any) -> Any:
     """Turn an address into a typed pointer, which can be indexed like an array."""
     pointer_type = types.CPointer(dtype.dtype)
@@ -121,7 +142,7 @@ def as_pointer(typing_context: Any, address: Any, dtype: Any) -> Any:
     return pointer_type(types.int64, dtype), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def as_address(typing_context: Any, pointer: Any) -> Any:
     """Turn a pointer back into an address."""
 
@@ -131,7 +152,7 @@ def as_address(typing_context: Any, pointer: Any) -> Any:
     return types.int64(pointer), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def row(typing_context: Any, array: Any, index: Any) -> Any:
     """Pointer to a row of a C-contiguous matrix."""
     pointer_type = types.CPointer(array.dtype)
@@ -143,3 +164,21 @@ def row(typing_context: Any, array: Any, index: Any) -> Any:
         return builder.gep(matrix.data, [place])
 
     return pointer_type(array, types.int64), generate
+
+
+@inlined
+def offset_pointer(pointer: FloatPointer, entries: int) -> FloatPointer:
+    """Return the pointer to a later entry."""
+    return as_pointer(as_address(pointer) + 8 * entries, types.float64)
+
+
+@inlined
+def float_pointer(address: int) -> FloatPointer:
+    """Return the pointer to float64 numbers at an address."""
+    return as_pointer(address, types.float64)
+
+
+@inlined
+def int_pointer(address: int) -> IntPointer:
+    """Return the pointer to int64 numbers at an address."""
+    return as_pointer(address, types.int64)

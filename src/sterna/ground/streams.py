@@ -6,12 +6,12 @@ same memory serves NumPy's `Generator`, whose distributions draw from the same s
 
 import ctypes
 import math
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from sterna.ground.compilation import compiled
-from sterna.types import WordArray
+from sterna.types import FloatPointer, WordArray, WordPointer
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _LANE = np.uint64(0xD1B54A32D192ED03)
@@ -25,7 +25,10 @@ _COIN = np.uint64(1 << 63)
 
 
 # Compiled functions know a stream by the pointer to its words; NumPy's generator shares the memory.
-Stream = WordArray
+Stream: TypeAlias = WordPointer
+
+# The two lanes into which the numbers that key a stream are mixed.
+Key: TypeAlias = tuple[np.uint64, np.uint64]
 
 
 def new_generator() -> tuple[WordArray, np.random.Generator]:
@@ -40,7 +43,7 @@ def new_generator() -> tuple[WordArray, np.random.Generator]:
 
 
 @compiled
-def mix(word: Any) -> Any:
+def mix(word: np.uint64) -> np.uint64:
     """Mix 64 bits (the finaliser of SplitMix64): every input bit moves every output bit."""
     word = (word ^ (word >> np.uint64(30))) * _FACTOR_1
     word = (word ^ (word >> np.uint64(27))) * _FACTOR_2
@@ -48,7 +51,7 @@ def mix(word: Any) -> Any:
 
 
 @compiled
-def absorb(lanes: Any, value: Any) -> Any:
+def absorb(lanes: Key, value: int | np.uint64) -> Key:
     """Mix one more number into a key of two lanes."""
     number = np.uint64(value)
     return (
@@ -58,7 +61,7 @@ def absorb(lanes: Any, value: Any) -> Any:
 
 
 @compiled
-def scan_key(seed: int, copy: int, round_number: int, scan: int) -> Any:
+def scan_key(seed: int, copy: int, round_number: int, scan: int) -> Key:
     """Key of one scan, from which those of its replicas, swaps and coin follow."""
     lanes = (mix(np.uint64(seed) + _GOLDEN), mix(np.uint64(seed) ^ _LANE))
     lanes = absorb(lanes, copy)
@@ -67,7 +70,7 @@ def scan_key(seed: int, copy: int, round_number: int, scan: int) -> Any:
 
 
 @compiled
-def start_stream(words: Stream, key: Any, replica: int) -> None:
+def start_stream(words: Stream, key: Key, replica: int) -> None:
     """Set the stream to its beginning for one replica of the scan `key`."""
     lanes = absorb(key, replica)
     words[0] = mix(lanes[0])
@@ -78,14 +81,14 @@ def start_stream(words: Stream, key: Any, replica: int) -> None:
 
 
 @compiled
-def swap_uniform(key: Any, pair: int) -> float:
+def swap_uniform(key: Key, pair: int) -> float:
     """Return the number in [0, 1) that decides the swap of chains `pair` and `pair + 1` at this scan."""
     lanes = absorb(key, _SWAP + np.uint64(pair))
     return float((lanes[0] ^ lanes[1]) >> np.uint64(11)) * _TO_UNIT
 
 
 @compiled
-def coin(key: Any) -> int:
+def coin(key: Key) -> int:
     """SEO's fair coin of this scan: 0 for even pairs, 1 for odd ones."""
     lanes = absorb(key, _COIN)
     return 1 if (lanes[0] ^ lanes[1]) >> np.uint64(63) else 0
@@ -109,7 +112,7 @@ def exponential(stream: Stream) -> float:
 
 
 @compiled
-def fill_normals(numbers: Any, count: int, stream: Stream) -> None:
+def fill_normals(numbers: FloatPointer, count: int, stream: Stream) -> None:
     """Write independent standard normal numbers, two at a time (Box and Muller 1958)."""
     for k in range(0, count, 2):
         radius = math.sqrt(2.0 * exponential(stream))

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from sterna.engine.communication import DEO, SEO
+from sterna.engine.schemes import find_scheme
 from sterna.errors import OptionError, TargetError
 from sterna.explorers.automala import AutoMALA
 from sterna.explorers.base import Explorer
@@ -25,7 +25,6 @@ from sterna.result.settings import Settings
 from sterna.target.target import Target
 from sterna.tuning.chains import FIRST
 
-SCHEMES = {"deo": DEO, "seo": SEO}
 EXPLORERS: dict[str, Callable[[], Explorer]] = {
     "slice": Slice,
     "metropolis": Metropolis,
@@ -139,8 +138,7 @@ def make_settings(
     # more copies than workers would cost time
     wanted = threads if isinstance(n_copies, str) and n_copies == "auto" else n_copies
     copies = _whole("n_copies", wanted, 1, 'give the number of independent copies, or "auto" for one a worker')
-    if not isinstance(scheme, str) or scheme not in SCHEMES:
-        raise OptionError(f'scheme={scheme!r} is not known: "deo" (non-reversible) or "seo" (reversible).')
+    find_scheme(scheme)
     if keep not in ("target", "all"):
         raise OptionError(
             f'keep={keep!r} is not known: "target" keeps the target chain\'s draws, "all" every chain\'s.'

@@ -7,11 +7,11 @@ import numpy as np
 
 from sterna.engine.program import EXPLORE
 from sterna.engine.round import Copy, Plan, draw_states
+from sterna.engine.schemes import SCHEMES
 from sterna.explorers.base import Bound, Explorer
 from sterna.ground.compilation import address_of
 from sterna.ground.streams import Stream, new_generator
 from sterna.run.display import Display
-from sterna.run.options import SCHEMES
 from sterna.run.state import FittedDistribution, RunState
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
@@ -71,7 +71,7 @@ class Runtime:
             explore=self.explore,
             explorer_data=self.explorer_data,
             explorations=tuned.explorations,
-            scheme=SCHEMES[settings.scheme],
+            scheme=SCHEMES[settings.scheme].code,
             schedule=tuned.schedule,
             parameters=np.ascontiguousarray(tuned.parameters),
             pivot=tuned.pivot,

@@ -19,13 +19,12 @@ import numpy as np
 from numba import types
 from numba.core.errors import NumbaError, NumbaWarning
 from numba.core.imputils import impl_ret_borrowed
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sterna.engine import callback
 from sterna.engine.moves import generator_on, log_density_on
 from sterna.errors import TargetError
-from sterna.ground.compilation import as_pointer
+from sterna.ground.compilation import as_pointer, intrinsic
 from sterna.ground.user_function import Bridged, CannotCompile, short_reason
 from sterna.ground.values import REAL
 from sterna.reference.affine import affine
@@ -48,7 +47,7 @@ class Argument:
     """Whether it must be passed by keyword, as a parameter before it keeps its default."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def frozen(typing_context: Any, array: Any) -> Any:
     """The same array, read-only: what writes into its arguments does not compile, and gets copies in Python."""
 

@@ -25,13 +25,6 @@ def check_rejection(rejection: ArrayLike) -> FloatArray:
     return probabilities
 
 
-def check_scheme(scheme: str) -> str:
-    """Return "deo" or "seo"."""
-    if scheme not in ("deo", "seo"):
-        raise OptionError(f'scheme={scheme!r} is unknown; give "deo" (non-reversible) or "seo" (reversible).')
-    return scheme
-
-
 def check_number(name: str, value: Any, least: float, why: str, most: float = math.inf, above: bool = False) -> float:
     """Return a finite number from `least` (or strictly above it) to `most`."""
     try:

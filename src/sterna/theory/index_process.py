@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.engine.communication import DEO, SEO
+from sterna.engine.schemes import find_scheme, next_direction
 from sterna.errors import OptionError
 from sterna.ground.compilation import compiled
 from sterna.ground.streams import uniform
-from sterna.theory.checks import check_direction, check_rejection, check_scheme, check_whole
+from sterna.theory.checks import check_direction, check_rejection, check_whole
 from sterna.theory.rates import expected_round_trip_time
 from sterna.theory.streams import INDEX_PROCESS, ROUND_TRIPS, new_stream
 from sterna.types import FloatArray, IntArray
@@ -33,10 +33,7 @@ def step(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any) -
     """
     accepted = 1 if uniform(words) < acceptance[chain + up] else 0
     chain += accepted * (2 * up - 1)
-    if scheme == DEO:
-        # go on after a swap, turn after a rejection, to which the ends belong
-        return chain, up if accepted else 1 - up
-    return chain, 1 if uniform(words) < 0.5 else 0
+    return chain, next_direction(scheme, up, accepted, words)
 
 
 @compiled
@@ -53,9 +50,8 @@ def travel(scheme: int, acceptance: FloatArray, words: Any, restart_times: IntAr
     """Make `times.size` round trips, each from the arrival at the reference to the next one after the target."""
     last = acceptance.size - 2
     for trip in range(times.size):
-        chain, up, clock = 0, 0, 0
-        if scheme == SEO and uniform(words) < 0.5:
-            up = 1
+        # a replica arrives at the reference by a swap downwards
+        chain, up, clock = 0, next_direction(scheme, 0, 1, words), 0
         while chain < last:
             chain, up = step(scheme, chain, up, acceptance, words)
             clock += 1
@@ -69,11 +65,6 @@ def travel(scheme: int, acceptance: FloatArray, words: Any, restart_times: IntAr
 def padded_acceptance(rejection: ArrayLike) -> FloatArray:
     """Acceptance probabilities with a 0 beyond either end, where there is nobody to swap with."""
     return np.pad(1.0 - check_rejection(rejection), 1)
-
-
-def scheme_number(scheme: str) -> int:
-    """The engine's number of a scheme."""
-    return DEO if check_scheme(scheme) == "deo" else SEO
 
 
 class IndexPath(NamedTuple):
@@ -100,7 +91,7 @@ def simulate_index_process(
         raise OptionError(f"start={start}: there are {acceptance.size - 1} chains; give a number below that.")
     path = IndexPath(np.empty(size + 1, dtype=np.int32), np.empty(size + 1, dtype=np.int8))
     words, _ = new_stream(seed, INDEX_PROCESS)
-    walk(scheme_number(scheme), chain, check_direction(direction), acceptance, words, path.chain, path.direction)
+    walk(find_scheme(scheme).code, chain, check_direction(direction), acceptance, words, path.chain, path.direction)
     return path
 
 
@@ -160,5 +151,5 @@ def simulate_round_trips(rejection: ArrayLike, n_trips: int, scheme: str = "deo"
     trips_at_once = max(1, int(STEPS_AT_ONCE / expected))
     for first in range(0, size, trips_at_once):
         part = slice(first, first + trips_at_once)
-        travel(scheme_number(scheme), acceptance, words, restart_times[part], times[part])
+        travel(find_scheme(scheme).code, acceptance, words, restart_times[part], times[part])
     return RoundTrips(acceptance.size - 1, restart_times, times)

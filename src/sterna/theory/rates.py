@@ -8,7 +8,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sterna.theory.checks import check_number, check_rejection, check_scheme, check_whole
+from sterna.engine.schemes import find_scheme
+from sterna.theory.checks import check_number, check_rejection, check_whole
 from sterna.types import FloatArray
 
 _WHY_BARRIER = "give a barrier that is finite and not negative"
@@ -35,7 +36,7 @@ def predicted_round_trip_rate(rejection: ArrayLike, scheme: str = "deo") -> floa
     >>> predicted_round_trip_rate([0.5, 0.5, 0.5], "deo")
     0.125
     """
-    travel = 1 if check_scheme(scheme) == "deo" else np.size(rejection)
+    travel = find_scheme(scheme).travel(np.size(rejection))
     return 1.0 / (2.0 * travel + 2.0 * schedule_inefficiency(rejection))
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sterna.engine.communication import DEO
+from sterna.engine.schemes import find_scheme
 from sterna.ground.compilation import compiled
 from sterna.theory.checks import check_direction, check_start, check_time, check_whole
-from sterna.theory.index_process import STEPS_AT_ONCE, padded_acceptance, scheme_number, step, walk
+from sterna.theory.index_process import STEPS_AT_ONCE, padded_acceptance, step, walk
 from sterna.theory.poisson import poisson_chances
 from sterna.theory.streams import SCALED_INDEX_PROCESS, new_stream
 from sterna.types import FloatArray
@@ -38,8 +38,8 @@ def walk_to_ends(scheme: int, chain: int, up: int, acceptance: FloatArray, words
 
 
 @compiled
-def spread_deo(law: FloatArray, acceptance: FloatArray, after: FloatArray) -> None:
-    """Advance by one scan a law over (chain, direction), of which the second index is 1 for up."""
+def spread(persistence: float, law: FloatArray, acceptance: FloatArray, after: FloatArray) -> None:
+    """Advance by one scan a distribution over (chain, direction), of which the second index is 1 for up."""
     last = acceptance.size - 2
     for chain in range(last + 1):
         after[chain, 0] = (1.0 - acceptance[chain + 1]) * law[chain, 1]
@@ -48,33 +48,26 @@ def spread_deo(law: FloatArray, acceptance: FloatArray, after: FloatArray) -> No
             after[chain, 0] += acceptance[chain + 1] * law[chain + 1, 0]
         if chain > 0:
             after[chain, 1] += acceptance[chain] * law[chain - 1, 1]
-
-
-@compiled
-def spread_seo(law: FloatArray, acceptance: FloatArray, after: FloatArray) -> None:
-    """Advance by one scan a law over (chain, direction); the new direction is a fair coin."""
-    last = acceptance.size - 2
-    for chain in range(last + 1):
-        total = (1.0 - acceptance[chain]) * law[chain, 0] + (1.0 - acceptance[chain + 1]) * law[chain, 1]
-        if chain < last:
-            total += acceptance[chain + 1] * law[chain + 1, 0]
-        if chain > 0:
-            total += acceptance[chain] * law[chain - 1, 1]
-        after[chain, 0] = after[chain, 1] = 0.5 * total
+        if persistence < 1.0:
+            down, up = after[chain, 0], after[chain, 1]
+            after[chain, 0] = persistence * down + (1.0 - persistence) * up
+            after[chain, 1] = persistence * up + (1.0 - persistence) * down
 
 
 @compiled
 def mix_laws(
-    scheme: int, law: FloatArray, acceptance: FloatArray, spare: FloatArray, chances: FloatArray, mixed: FloatArray
+    persistence: float,
+    law: FloatArray,
+    acceptance: FloatArray,
+    spare: FloatArray,
+    chances: FloatArray,
+    mixed: FloatArray,
 ) -> None:
     """Add up the laws after 0, 1, 2, ... scans, each with its chance (uniformisation)."""
     for scans in range(chances.size):
         for chain in range(mixed.size):
             mixed[chain] += chances[scans] * (law[chain, 0] + law[chain, 1])
-        if scheme == DEO:
-            spread_deo(law, acceptance, spare)
-        else:
-            spread_seo(law, acceptance, spare)
+        spread(persistence, law, acceptance, spare)
         law, spare = spare, law
 
 
@@ -87,7 +80,7 @@ def scans_per_time(n_chains: int, scheme: str) -> int:
     (10, 100)
     """
     last = check_whole("n_chains", n_chains, 2, "there must be at least 2 chains, the reference and the target") - 1
-    return last if scheme_number(scheme) == DEO else last**2
+    return find_scheme(scheme).scans_per_time(last)
 
 
 def _nearest_chain(start: float, acceptance: FloatArray) -> int:
@@ -112,7 +105,7 @@ def scaled_index_path(
     times = np.sort(generator.random(scans)) * until
     chains, directions = np.empty(scans + 1, dtype=np.int32), np.empty(scans + 1, dtype=np.int8)
     chain, up = _nearest_chain(start, acceptance), check_direction(direction)
-    walk(scheme_number(scheme), chain, up, acceptance, words, chains, directions)
+    walk(find_scheme(scheme).code, chain, up, acceptance, words, chains, directions)
     # the last state lasts until the end
     places = np.append(chains, chains[-1]) / (acceptance.size - 2)
     return ScaledPath(np.concatenate([[0.0], times, [until]]), places, np.append(directions, directions[-1]))
@@ -144,7 +137,7 @@ def scaled_index_ends(
     paths_at_once = max(1, int(STEPS_AT_ONCE / (expected + 1)))
     for first in range(0, size, paths_at_once):
         part = slice(first, first + paths_at_once)
-        walk_to_ends(scheme_number(scheme), chain, up, acceptance, words, scans[part], ends[part])
+        walk_to_ends(find_scheme(scheme).code, chain, up, acceptance, words, scans[part], ends[part])
     return ends / (acceptance.size - 2)
 
 
@@ -163,5 +156,5 @@ def scaled_index_law(
     law = np.zeros((acceptance.size - 1, 2))
     law[_nearest_chain(start, acceptance), check_direction(direction)] = 1.0
     mixed = np.zeros(acceptance.size - 1)
-    mix_laws(scheme_number(scheme), law, acceptance, np.empty_like(law), chances, mixed)
+    mix_laws(find_scheme(scheme).persistence, law, acceptance, np.empty_like(law), chances, mixed)
     return mixed
