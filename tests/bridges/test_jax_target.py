@@ -110,7 +110,7 @@ def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
             calls.append((len(places), len(points)))
             return made.evaluate(points, size)
 
-        return type(made)(evaluate, made.places, made.reason)
+        return type(made)(evaluate, made.slots, made.reason)
 
     monkeypatch.setattr("sterna.bridges.jax_target.batch_functions", together)
     target = sterna.JaxTarget(normal, {"x": sterna.Normal(0, 1, shape=3)})

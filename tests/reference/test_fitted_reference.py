@@ -118,7 +118,7 @@ def test_a_likelihood_that_keeps_the_old_law_is_caught(name, monkeypatch):
 
 def test_states_that_are_not_carried_over_are_caught():
     """Carried states are the same points, and their running log-densities are those of the new law."""
-    target = sterna.Target(bounded, FittedReference(BOUNDED))
+    target = sterna.Target(bounded, FittedReference(BOUNDED)).prepare()
     states = np.random.default_rng(1).standard_normal((5, 4))
     before = [target.space.values(state) for state in states]
     densities = [sum(target.log_densities(state)) - jacobian(target, state) for state in states]
@@ -162,7 +162,7 @@ def gradient(s, p, w):
 @WAYS
 @pytest.mark.parametrize("beta", [0.0, 0.6, 1.0])
 def test_gradient(way, beta):
-    target = sterna.Target(way(bounded), FittedReference(BOUNDED), gradient=way(gradient))
+    target = sterna.Target(way(bounded), FittedReference(BOUNDED), gradient=way(gradient)).prepare()
     target.fitted.refit(np.random.default_rng(3).normal(0.3, 0.5, (200, 4)))
     u = np.array([0.3, -0.2, 0.4, 0.5])
     for i in range(4):
@@ -183,7 +183,7 @@ def test_compiled_and_plain_give_the_same_bits():
 
 
 def test_the_fit_is_a_mean_over_the_last_law_and_the_draws():
-    target = sterna.Target(correlated, FittedReference(2, start=[1.0, 2.0], scale=3.0))
+    target = sterna.Target(correlated, FittedReference(2, start=[1.0, 2.0], scale=3.0)).prepare()
     draws = np.random.default_rng(4).standard_normal((50, 2))
     points = np.array([1.0, 2.0]) + 3.0 * draws
     target.fitted.refit(draws)
@@ -197,7 +197,7 @@ def test_the_fit_is_a_mean_over_the_last_law_and_the_draws():
 
 def test_walkers_give_the_first_law():
     walkers = np.random.default_rng(5).multivariate_normal([30.0, -5.0], [[4.0, 1.9], [1.9, 1.0]], 200)
-    fitted = sterna.Target(correlated, FittedReference(2, start=walkers)).fitted
+    fitted = sterna.Target(correlated, FittedReference(2, start=walkers)).prepare().fitted
     assert fitted.mean == pytest.approx(walkers.mean(axis=0))
     covariance = np.cov(walkers.T)
     assert fitted.factor @ fitted.factor.T == pytest.approx(covariance + 1e-3 * np.diag(np.diag(covariance)))
@@ -217,7 +217,7 @@ def test_two_runs_of_one_target_do_not_disturb_each_other():
     second = sterna.sample(target, **options)
     # read after the second run: the law that turned states into values is the first run's own
     assert np.array_equal(first.posterior["x"], second.posterior["x"])
-    assert np.array_equal(target.fitted.mean, [0.0, 0.0])
+    assert np.array_equal(target.space.map.mean, [0.0, 0.0])
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_a_transform_that_writes_into_its_argument_runs_on_a_copy():
         (lambda: sterna.Target(log_likelihood, sterna.PriorTransform(transform, 3)), r"shape \(2,\) for 3"),
         (
             lambda: sterna.Target(log_likelihood, NAMED, gradient=log_likelihood),
-            "gradient= is of no use",
+            "gradient= cannot be used",
         ),
         (
             lambda: sterna.Target(log_likelihood, NAMED).log_densities(a=1, b=1),

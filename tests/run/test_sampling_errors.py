@@ -407,7 +407,7 @@ def test_targets_are_not_pickled():
 
     result = sterna.sample(sterna.models.discrete(), n_chains=3, n_rounds=3, progress=False)
     for thing in (result, result.target):
-        with pytest.raises(sterna.TargetError, match="build it anew"):
+        with pytest.raises(sterna.TargetError, match="build it again"):
             pickle.dumps(thing)
     assert copy.deepcopy(result.target) is result.target
     pickle.loads(pickle.dumps(result.posterior))

@@ -79,7 +79,10 @@ def test_gradients_and_local_changes_go_with_the_likelihood():
         functions = {name: AsPython(function) for name, function in functions.items()}
         target = sterna.Target(AsPython(log_likelihood), {"x": sterna.Normal(0, 3, shape=3)}, **functions)
         result = sterna.sample(target, workers=workers, **OPTIONS | {"explorer": explorer})
-        assert len(target.movable) == 2
+        prepared = target.prepare()
+        if prepared.has_gradient:
+            prepared.prepare_gradient()
+        assert len(prepared.movable) == 2
         return result.posterior["x"].values.tobytes()
 
     for explorer, functions in (("hmc", {"gradient": gradient}), ("slice", {"local_change": local_change})):

@@ -11,7 +11,8 @@ from sterna.ground.values import REAL
 from sterna.reference.adapters import as_distribution
 from sterna.reference.reference import space_and_distributions
 from sterna.reference.space import Space
-from sterna.target import binding
+from sterna.target.arguments import arguments_of
+from sterna.target.data import read_data
 from sterna.target.target import Target
 
 
@@ -71,7 +72,7 @@ def JaxTarget(  # noqa: N802
             "would have to follow it: give sterna.Target a function that calls yours, vectorized=True for batches."
         )
     # a copy of arrays; lists and tuples are part of the function, which may take shapes or indices from them
-    copied = binding.read_data(data, space)[0].given
+    copied = read_data(data, space).given
     given = {key: value if isinstance(value, (list, tuple)) else copied[key] for key, value in (data or {}).items()}
     function = _of_state(log_likelihood, space, given, tree)
     arrays = in_64_bits(lambda: {key: jax.numpy.asarray(value) for key, value in _arrays(given).items()})()
@@ -93,8 +94,7 @@ def JaxTarget(  # noqa: N802
         explorer=explorer,
         name=name or getattr(log_likelihood, "__name__", type(log_likelihood).__name__),
     )
-    target.notes.extend(notes)
-    return target
+    return target.with_notes(*notes)
 
 
 def _arrays(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,10 +132,10 @@ def _of_state(log_likelihood: Callable[..., Any], space: Space, data: Mapping[st
     variables = {v.name: v for v in space.variables}
     leading = 0 if tree is None else 1
     if tree is None:
-        arguments = binding.arguments_of(log_likelihood, "log_likelihood", space, data)
+        arguments = arguments_of(log_likelihood, "log_likelihood", space, data)
     else:
         nothing = Space(())
-        arguments = binding.arguments_of(log_likelihood, "log_likelihood", nothing, data, leading=1)
+        arguments = arguments_of(log_likelihood, "log_likelihood", nothing, data, leading=1)
 
     def get(argument: Any, x: Any, arrays: Mapping[str, Any]) -> Any:
         if argument.source == "data":

@@ -65,8 +65,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     draw = _Draw(in_64_bits(jax.jit(read.draw)), read.arrays)
     reference = Reference(draw, values, kinds, gradient=slopes)
     target = Target(values, reference, gradient=slopes, view=NumpyroView(read), name=read.name)
-    target.notes.append(NOTE)
-    return target
+    return target.with_notes(NOTE)
 
 
 def numpyro_samples(result: "Result") -> dict[str, NDArray[Any]]:

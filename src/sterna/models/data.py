@@ -28,8 +28,7 @@ def data_file(*parts: str) -> Path | None:
 
 def say_simulated(target: Target) -> Target:
     """Note that a target's data were simulated."""
-    target.notes.append(
+    return target.with_notes(
         f"The data are simulated from the model itself (seed {SEED}), in the sizes of the paper. Real data are taken "
         f"as arguments, or from a folder named by --data or {FOLDER}."
     )
-    return target

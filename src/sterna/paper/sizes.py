@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from sterna.target.prepared import PreparedTarget
 from sterna.target.target import Target
 
 Count = Callable[[dict[str, Any]], int]
@@ -29,7 +30,7 @@ LATENT: dict[str, Count] = {
 }
 
 
-def sizes(target: Target) -> tuple[int | None, int]:
+def sizes(target: Target | PreparedTarget) -> tuple[int | None, int]:
     """Return n and d of the paper's table of models; n is None where a model has no observations."""
     name = str(target.name)
     observations, latent = OBSERVATIONS.get(name), LATENT.get(name)

@@ -15,7 +15,7 @@ from sterna.reference.space import axis_labels, coordinates_of, dims_of
 from sterna.result.diagnostics import summary_of
 from sterna.result.rounds import Rounds
 from sterna.result.summary import Summary
-from sterna.target.target import Target
+from sterna.target.prepared import PreparedTarget
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import saturated
@@ -37,7 +37,7 @@ class Result:
     Everything but `rounds` speaks of the sampling phase, in which schedule and explorer were frozen.
     """
 
-    target: Target
+    target: PreparedTarget
     explorer: str
     settings: "Settings"
     rounds: Rounds

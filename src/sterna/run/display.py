@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sterna.explorers.base import Explorer
     from sterna.result.result import Result
     from sterna.result.settings import Settings
-    from sterna.target.target import Target
+    from sterna.target.prepared import PreparedTarget
     from sterna.tuning.rounds import Round
 
 
@@ -31,7 +31,7 @@ class Display:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def start(self, target: "Target", explorer: "Explorer", settings: "Settings") -> None:
+    def start(self, target: "PreparedTarget", explorer: "Explorer", settings: "Settings") -> None:
         """Begin a run."""
 
     def begin_round(self, state: RunState) -> None:
@@ -56,7 +56,7 @@ class LineDisplay(Display):
     seconds_between = 5.0
     joint = "  "
 
-    def start(self, target: "Target", explorer: "Explorer", settings: "Settings") -> None:
+    def start(self, target: "PreparedTarget", explorer: "Explorer", settings: "Settings") -> None:
         """Say what is run."""
         self.settings = settings
         tuning = 2 ** (settings.n_rounds + 1) - 2 if settings.n_rounds else 0

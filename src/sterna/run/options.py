@@ -14,6 +14,7 @@ from sterna.explorers.base import Explorer
 from sterna.explorers.composition import Blocks
 from sterna.explorers.elliptical import Elliptical
 from sterna.explorers.evolution import Evolution
+from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.fitted import Fitted
 from sterna.explorers.gibbs import Gibbs
 from sterna.explorers.hamiltonian import HMC, MALA
@@ -84,7 +85,7 @@ def _named(target: Any) -> str:
     return f"the {type(target).__name__} {text}" if short else f"an object of type {type(target).__name__}"
 
 
-def as_explorer(explorer: Any, target: Target) -> Explorer:
+def as_explorer(explorer: Any, target: ExplorableTarget) -> Explorer:
     """Read what a user gave as the explorer."""
     if isinstance(explorer, str):
         own = target.explorer

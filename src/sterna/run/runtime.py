@@ -10,11 +10,11 @@ from sterna.engine.round import Copy, Plan, draw_states
 from sterna.engine.schemes import SCHEMES
 from sterna.explorers.base import Bound, Explorer
 from sterna.ground.compilation import address_of
-from sterna.ground.streams import Stream, new_generator
+from sterna.ground.streams import new_generator
 from sterna.run.display import Display
 from sterna.run.state import FittedDistribution, RunState
-from sterna.target.target import Target
-from sterna.types import FloatArray, IntArray
+from sterna.target.prepared import PreparedTarget
+from sterna.types import FloatArray, IntArray, WordArray
 from sterna.workers.choice import Teams
 from sterna.workers.thread_team import errors_at_point
 
@@ -23,7 +23,7 @@ from sterna.workers.thread_team import errors_at_point
 class Runtime:
     """Everything that lives only in this process; rebuilt when a run is continued elsewhere."""
 
-    target: Target
+    target: PreparedTarget
     explorer: Explorer
     bound: Bound
     """The explorer bound to the target; its arrays must live as long as their addresses are in use."""
@@ -33,7 +33,7 @@ class Runtime:
     """Whether only one thread may call the user's functions."""
     explore: int = field(init=False)
     explorer_data: IntArray = field(init=False)
-    streams: list[tuple[Stream, np.random.Generator]] = field(init=False)
+    streams: list[tuple[WordArray, np.random.Generator]] = field(init=False)
     """One for each copy."""
 
     def __post_init__(self) -> None:

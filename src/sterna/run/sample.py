@@ -19,6 +19,7 @@ from sterna.run.runtime import Runtime
 from sterna.run.start import start_run
 from sterna.run.state import RunState
 from sterna.run.tune import summarise, total_evaluations
+from sterna.target.prepared import PreparedTarget
 from sterna.target.target import Target
 from sterna.theory.checks import check_schedule
 from sterna.tuning.schedule import uniform_schedule
@@ -136,7 +137,7 @@ def begin_run(
     pause: Pause = never,
 ) -> Result | RunState:
     """Do what `sample` does, and return the state if the run pauses before its end."""
-    prepared = as_target(target, reference, data, vectorized).for_a_run()
+    prepared = as_target(target, reference, data, vectorized).prepare()
     began = time.perf_counter() - prepared.build_seconds
     settings = make_settings(
         n_chains,
@@ -178,7 +179,7 @@ def continue_run(
     `target` and `explorer` must be those of the run, since functions are not part of its state. Returns the result, or
     the new state if the run paused again.
     """
-    prepared = target.for_a_run(state.cost)
+    prepared = target.prepare(state.cost)
     display = progress if isinstance(progress, Display) else make_display(bool(progress))
     with display, running(prepared, explorer, state.settings, workers, display) as (runtime, settings):
         display.start(prepared, runtime.explorer, settings)
@@ -188,7 +189,7 @@ def continue_run(
 
 @contextmanager
 def running(
-    target: Target,
+    target: PreparedTarget,
     explorer: Any,
     settings: Settings,
     workers: Any,

@@ -9,22 +9,35 @@ from sterna.types import FloatArray
 
 @dataclass(frozen=True)
 class BatchFunction:
-    """A function of many states that takes the place of several of a target's functions.
+    """A function of many states that stands in for several of a target's functions.
 
-    `evaluate(points, size)` gets a row for each state, in stored coordinates, and the number of replicas, to which a
-    function may pad that is compiled for every number of rows or whose bits depend on it. It returns one array for each
-    of `places` (see `sterna.engine.callback`): a number, or a gradient by stored coordinate, for each point.
+    `evaluate(points, size)` gets a row for each state, in stored coordinates, and the number of replicas: a function
+    that is compiled for each number of rows, or whose bits depend on it, may pad its rows to that number. It returns
+    one array for each of `slots` (see `sterna.engine.callback`): for each point a number, or a gradient by stored
+    coordinate.
     """
 
     evaluate: Callable[[FloatArray, int], Sequence[Any]]
-    places: tuple[int, ...]
+    slots: tuple[int, ...]
     reason: str = "it takes many points at once"
-    """Why it is not compiled by Numba, for the target's notes; empty if they say it in other words."""
+    """Why Numba does not compile it, for the target's notes; empty if other notes say so."""
 
     def __call__(self, points: FloatArray, size: int) -> Sequence[Any]:
         """Evaluate all points."""
         return self.evaluate(points, size)
 
-    def one(self, place: int, x: FloatArray) -> Any:
-        """Return what is asked about a lone point."""
-        return self.evaluate(x[None, :], 1)[self.places.index(place)][0]
+
+@dataclass(frozen=True)
+class SinglePoint:
+    """One of the answers of a batch function, at a single point: the form in which the engine calls it back."""
+
+    function: BatchFunction
+    slot: int
+
+    def __call__(self, x: FloatArray, out: FloatArray | None = None) -> float | None:
+        """Return a log-density, or write a gradient."""
+        answer = self.function(x[None, :], 1)[self.function.slots.index(self.slot)][0]
+        if out is None:
+            return float(answer)
+        out[:] = answer
+        return None

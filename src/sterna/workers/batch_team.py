@@ -16,7 +16,7 @@ from greenlet import getcurrent, greenlet
 from sterna.engine import callback
 from sterna.engine.round import Copy
 from sterna.ground.streams import new_generator
-from sterna.target.target import Target
+from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray
 from sterna.workers.thread_team import errors_at_point
 
@@ -48,7 +48,7 @@ class BatchTeam:
 
     waits = True
 
-    def __init__(self, target: Target, batches: Mapping[int, Batch]) -> None:
+    def __init__(self, target: PreparedTarget, batches: Mapping[int, Batch]) -> None:
         self.target, self.batches = target, batches
         # those that answer more come first, as they serve replicas that ask for less
         self.widest = sorted(dict.fromkeys(batches.values()), key=lambda batch: -len(batch.handles))

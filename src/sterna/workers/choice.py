@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sterna.engine import callback
-from sterna.target.target import Target
+from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray
 from sterna.workers.batch_team import Batch, BatchTeam
 from sterna.workers.processes import Processes
@@ -23,7 +23,7 @@ class Teams:
     neither the target nor the explorer has to call Python.
     """
 
-    def __init__(self, target: Target, compiled: bool, workers: Any, n_threads: int, n_copies: int) -> None:
+    def __init__(self, target: PreparedTarget, compiled: bool, workers: Any, n_threads: int, n_copies: int) -> None:
         self.target, self.stack = target, ExitStack()
         self.processes: Processes | None = None
         self.sent: dict[int, RemoteFunction] = {}
@@ -79,13 +79,13 @@ class Teams:
         return [f"{count} died ({how}) and a new one took its place; what it had to evaluate was evaluated again."]
 
 
-def _batches(target: Target) -> dict[int, Batch]:
+def _batches(target: PreparedTarget) -> dict[int, Batch]:
     """Return what evaluates many points, by the handle of every function that runs as Python instead."""
-    found = {function: Batch(function, target.handles(function.places)) for function in target.batch_functions.values()}
+    found = {function: Batch(function, target.handles(function.slots)) for function in target.batch_functions.values()}
     return {handle: found[function] for handle, function in target.batch_functions.items()}
 
 
-def _returning(target: Target, handle: int) -> Any:
+def _returning(target: PreparedTarget, handle: int) -> Any:
     """Return a function that gives back what it would write into its last argument."""
     function = target.movable[handle]
     if handle != target.gradient_handle:

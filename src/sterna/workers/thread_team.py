@@ -13,7 +13,7 @@ from sterna.engine.program import ImpossibleDraw, NotANumber
 from sterna.engine.round import Copy
 from sterna.errors import Error, EvaluationError
 from sterna.ground.streams import new_generator
-from sterna.target.target import Target
+from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray, IntArray
 
 # A thread takes so many parts of a scan, as replicas do not cost the same.
@@ -38,7 +38,7 @@ class RemoteEvaluator(Protocol):
 class ThreadTeam:
     """Threads that share the replicas of one copy; each has its own stream and generator."""
 
-    def __init__(self, target: Target, n_threads: int, elsewhere: RemoteEvaluator | None = None) -> None:
+    def __init__(self, target: PreparedTarget, n_threads: int, elsewhere: RemoteEvaluator | None = None) -> None:
         self.target, self.n_threads, self.elsewhere = target, n_threads, elsewhere
         self.pool = ThreadPoolExecutor(n_threads if elsewhere is None else ANY)
         self.own = threading.local()
@@ -79,7 +79,7 @@ class ThreadTeam:
         self.pool.shutdown()
 
 
-def _point(target: Target, state: FloatArray) -> str:
+def _point(target: PreparedTarget, state: FloatArray) -> str:
     """Name a point by its variables, or by its coordinates if these cannot be computed."""
     try:
         return target.describe_point(state)
@@ -94,7 +94,7 @@ def _advice(error: Exception) -> str:
 
 
 @contextmanager
-def errors_at_point(target: Target, states: FloatArray, at_work: IntArray) -> Iterator[None]:
+def errors_at_point(target: PreparedTarget, states: FloatArray, at_work: IntArray) -> Iterator[None]:
     """Turn what a target raised, or its NaN, into an error that names the point at which it happened."""
     try:
         yield

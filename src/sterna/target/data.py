@@ -1,0 +1,138 @@
+"""A target's data: copied, typed, and laid out in a block of addresses and shapes that compiled code reads."""
+
+import array as plain_arrays
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from sterna.engine import callback
+from sterna.errors import TargetError
+from sterna.reference.fitted_reference import FittedMap
+from sterna.reference.space import Space
+from sterna.types import IntArray
+
+NOT_NUMERIC = "not an array of numbers"
+# Types of data that every function receives as arrays; not their subclasses, such as named tuples.
+ARRAY_LIKE = (np.ndarray, np.memmap, list, tuple, range, plain_arrays.array)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Observed data: as given, for Python functions, and as typed arrays in memory, for compiled ones."""
+
+    given: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+    reasons: Mapping[str, str]
+    """Why an entry cannot be passed to compiled code."""
+    slots: Mapping[str, int]
+    """Where the address and the shape of an entry begin in the block."""
+
+    def block(self, dimension: int) -> IntArray:
+        """Return a block of addresses and shapes, behind the head that `sterna.engine.callback` reads."""
+        words = [0] * callback.DIMENSION + [dimension]
+        for array in self.arrays.values():
+            words += [array.ctypes.data, *array.shape]
+        return np.array(words, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """All that a user's functions can be called with: variables of a state, and data."""
+
+    space: Space
+    data: Data
+
+    @property
+    def fitted(self) -> FittedMap | None:
+        """The reference that a run fits to its draws, if there is one."""
+        return self.space.map if isinstance(self.space.map, FittedMap) else None
+
+    @property
+    def sticks(self) -> list[tuple[int, int]]:
+        """First coordinate of every simplex, and the one after its last."""
+        return [(v.start, v.stop) for v in self.space.variables if v.transform == "simplex"]
+
+    def for_one_run(self) -> "Inputs":
+        """Return the same inputs, with a copy of the fitted reference, which a run changes."""
+        if self.fitted is None:
+            return self
+        fitted = copy.deepcopy(self.fitted)
+        arrays = {**self.data.arrays, **fitted.data}
+        return Inputs(Space(self.space.variables, fitted), replace(self.data, arrays=arrays))
+
+
+def read_data(data: Mapping[str, Any] | None, space: Space) -> Data:
+    """Read data, and the arrays that the space itself needs, in the order of the block."""
+    if data is not None and not isinstance(data, Mapping):
+        raise TargetError(f"data= is {_type_of(data)}: give a dict of arrays and numbers by name.")
+    given = dict(data or {})
+    for variable in space.variables:
+        if variable.name in given:
+            raise TargetError(
+                f"{variable.name!r} is both a variable of the reference and an entry of data: rename one."
+            )
+        if variable.affine is not None:
+            offset, matrix = variable.affine
+            given[f"{variable.name}__offset"], given[f"{variable.name}__matrix"] = offset, matrix
+    of_map = {} if space.map is None else space.map.data
+    arrays: dict[str, NDArray[Any]] = {}
+    reasons: dict[str, str] = {}
+    slots: dict[str, int] = {}
+    next_slot = callback.HEAD
+    for name, value in {**given, **of_map}.items():
+        try:
+            # a copy, so that the target does not change when the user's array does
+            array = value if name in of_map else _array_of(value)
+        except (TypeError, ValueError, NumbaError) as error:
+            reason = error if type(error) is TypeError else NOT_NUMERIC
+            reasons[name] = f"data[{name!r}] is {_type_of(value)}, {reason}"
+            if isinstance(value, np.ndarray):
+                given[name] = _read_only(value.copy())
+            continue
+        arrays[name] = array
+        if type(value) in ARRAY_LIKE and name in given:
+            # a function receives the same whether it is compiled or not
+            given[name] = _read_only(array)
+        slots[name] = next_slot
+        next_slot += 1 + array.ndim
+    return Data(given, arrays, reasons, slots)
+
+
+def _array_of(value: object) -> NDArray[Any]:
+    """Return an array of numbers for compiled code, if a function cannot tell it from what was given."""
+    from_jax = type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+    if type(value) not in ARRAY_LIKE and not isinstance(value, (bool, int, float, np.generic)) and not from_jax:
+        if hasattr(value, "__array__"):
+            raise TypeError(
+                "which may behave differently from an array (a Series has an index, a masked array has a mask): give "
+                "numpy.asarray of it if an array will do"
+            )
+        raise TypeError(NOT_NUMERIC)
+    array = np.array(value, order="C")
+    numba.from_dtype(array.dtype)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(NOT_NUMERIC)
+    return array
+
+
+def suspicious_entries(data: Data) -> list[str]:
+    """Say which data hold NaN, or are lists that hold no numbers: frequent causes of errors."""
+    found = [f"data[{name!r}] contains NaN" for name, array in data.arrays.items() if np.isnan(array).any()]
+    return found + [reason for name, reason in data.reasons.items() if type(data.given[name]) in (list, tuple)]
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to: a function that changed its data would have no fixed distribution."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _type_of(value: object) -> str:
+    return f"of type {type(value).__name__}"

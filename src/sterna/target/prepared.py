@@ -1,0 +1,310 @@
+"""A target made ready for one run, which alone changes it."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.engine.callback import GRADIENT, Entry
+from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program, evaluate, evaluate_gradient
+from sterna.errors import EvaluationError, TargetError
+from sterna.explorers.base import Explorer
+from sterna.explorers.cost import Cost, measured
+from sterna.ground.values import BINARY, REAL
+from sterna.reference.fitted_reference import FittedMap
+from sterna.reference.space import Space, View
+from sterna.target.batch_function import BatchFunction, SinglePoint
+from sterna.target.conditional import conditional_distribution
+from sterna.target.data import suspicious_entries
+from sterna.target.definition import Definition
+from sterna.target.density import LIKELIHOOD, REFERENCE
+from sterna.target.gradient import LIKELIHOOD_GRADIENT, REFERENCE_GRADIENT
+from sterna.target.move import own_move
+from sterna.target.user_function import EnteredFunction, PythonForm, UserFunction, enter
+from sterna.types import FloatArray
+
+NO_ADDRESSES = dict.fromkeys(
+    (
+        "log_likelihood",
+        "likelihood_change",
+        "log_reference",
+        "reference_change",
+        "draw_reference",
+        "likelihood_gradient",
+        "reference_gradient",
+        "whole_gradient",
+    ),
+    0,
+)
+
+
+class PreparedTarget:
+    """A target for one run: its own program and data block, its own moves, and its own fitted reference.
+
+    All else is shared with the `sterna.Target` that it was prepared from, which does not change. So two runs of one
+    target, in two threads, do not affect each other.
+    """
+
+    def __init__(self, definition: Definition, cost: Cost | None = None) -> None:
+        self._definition = definition
+        self._inputs = definition.inputs.for_one_run()
+        self.measured_cost = cost
+        """What an evaluation costs, if that was given or has been asked for."""
+        self.moves: list[str] = []
+        """The user's own moves, for messages."""
+        self._functions: list[EnteredFunction] = []
+        self._functions_of_explorers: list[EnteredFunction] = []
+        self._data_block = self._inputs.data.block(self.dimension)
+        fields: dict[str, Any] = {**NO_ADDRESSES, **definition.tables}
+        self.program = Program(dimension=self.dimension, data=self._data_block.ctypes.data, **fields)
+        self.block = self.program.block()
+        self._add(definition.functions)
+
+    def _add(self, functions: Sequence[EnteredFunction]) -> None:
+        """Put functions into the program, and the handles of those that run as Python into the data block."""
+        if self._inputs is not self._definition.inputs:
+            functions = [one.with_inputs(self._inputs) for one in functions]
+        self._functions += functions
+        for one in functions:
+            if one.entry.handle != 0:
+                self._data_block[one.function.entry_point.slot] = one.entry.handle
+        addresses: dict[str, Any] = {one.function.entry_point.field: one.entry.address for one in functions}
+        self.program = self.program._replace(**addresses)
+        self.block[:] = self.program.block()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling(self.name)
+
+    def __copy__(self) -> "PreparedTarget":
+        return self
+
+    def __deepcopy__(self, _: object) -> "PreparedTarget":
+        return self
+
+    @property
+    def name(self) -> str:
+        """The target's name, for messages."""
+        return self._definition.name
+
+    @property
+    def space(self) -> Space:
+        """The variables."""
+        return self._inputs.space
+
+    @property
+    def view(self) -> View | None:
+        """How results name what states hold, for models of other libraries."""
+        return self._definition.view
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a state."""
+        return self._inputs.space.dimension
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The data by name; arrays cannot be written to."""
+        return dict(self._inputs.data.given)
+
+    @property
+    def kernels(self) -> Mapping[Any, Any]:
+        """The target's own kernels, by the kernel that each replaces."""
+        return self._definition.kernels
+
+    @property
+    def explorer(self) -> Explorer | None:
+        """The target's own default."""
+        return self._definition.explorer
+
+    @property
+    def build_seconds(self) -> float:
+        """Seconds that it took to build the target."""
+        return self._definition.build_seconds
+
+    @property
+    def notes(self) -> list[str]:
+        """What reports say about the target, such as why a function is not compiled."""
+        of_functions = [note for function in self._functions for note in function.notes]
+        return list(dict.fromkeys([*self._definition.notes, *of_functions]))
+
+    @property
+    def fitted(self) -> FittedMap | None:
+        """The reference that the run fits to its draws, if there is one."""
+        return self._inputs.fitted
+
+    @property
+    def cost(self) -> Cost:
+        """What an evaluation costs, measured when first asked for, once for all runs of a target."""
+        if self.measured_cost is None:
+            self.measured_cost = self._definition.cost.get(lambda: measured(self))
+        return self.measured_cost
+
+    @property
+    def _python_functions(self) -> list[EnteredFunction]:
+        return [function for function in self._functions if function.python_form is not None]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether no part of the target runs as Python."""
+        return not self._python_functions
+
+    @property
+    def one_thread(self) -> bool:
+        """Whether only one thread may call the target: a user's Python function may keep a buffer.
+
+        Prior draws of another library's model do not, and come without a note.
+        """
+        return any(one.entry.notes or one.function.entry_point.movable for one in self._python_functions)
+
+    @property
+    def movable(self) -> dict[int, PythonForm]:
+        """The Python functions that workers may evaluate, by handle."""
+        return {
+            one.entry.handle: one.python_form
+            for one in self._python_functions
+            if one.function.entry_point.movable and one.python_form is not None
+        }
+
+    @property
+    def batch_functions(self) -> dict[int, BatchFunction]:
+        """The functions of many points, by the handles of the functions that they stand in for."""
+        return {
+            one.entry.handle: one.python_form.function
+            for one in self._python_functions
+            if isinstance(one.python_form, SinglePoint)
+        }
+
+    def handles(self, slots: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the handles in some slots of the data block; 0 if a function does not run as Python."""
+        return tuple(int(self._data_block[slot]) for slot in slots)
+
+    @property
+    def gradient_handle(self) -> int:
+        """Handle of a gradient that runs as Python, or 0."""
+        return int(self._data_block[GRADIENT])
+
+    @property
+    def odd_data(self) -> str:
+        """A sentence about data that are not numbers, for messages; empty if there are none."""
+        found = suspicious_entries(self._inputs.data)
+        return f" Note that {'; '.join(found)}." if found else ""
+
+    def python_error(self, state: FloatArray, error: Exception) -> Exception:
+        """Return the error of the same type that Python raises where compiled code did: its message says more."""
+        if not self.compiled or self.moves:
+            return error
+        for one in self._functions:
+            if one.function.entry_point in (LIKELIHOOD, REFERENCE) and one.function.python_form is not None:
+                try:
+                    one.function.python_form(self._inputs)(state)
+                except Exception as found:
+                    if type(found) is type(error):
+                        return found
+        return error
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the gradient of both log-densities is known."""
+        gradients, is_joint = self._definition.gradients, self.program.log_reference != 0
+        return gradients.knows(LIKELIHOOD_GRADIENT) and (not is_joint or gradients.knows(REFERENCE_GRADIENT))
+
+    def prepare_gradient(self) -> None:
+        """Compile the gradient, once; explorers that follow it call this when they are bound."""
+        if not self.has_gradient:
+            raise TargetError(f"The gradient of {self.name} is not known: give gradient= to sterna.Target.")
+        if self.program.likelihood_gradient == self.program.whole_gradient == 0:
+            self._add(self._definition.gradients.entered())
+
+    def conditional(self, function: Callable[..., Any]) -> tuple[Entry, PythonForm]:
+        """Make the conditional distributions of `sterna.Gibbs` ready; with their Python form.
+
+        That form writes into its last argument: `form(state, i, beta, log_probabilities)`.
+        """
+        read = conditional_distribution(function, self._inputs)
+        if read.python_form is None:
+            raise TypeError("A conditional distribution has a Python form.")
+        return self._enter_for_explorer(read), read.python_form(self._inputs)
+
+    def move(self, function: Callable[..., Any], what: str, count: int) -> Entry:
+        """Make a user's own move of `count` coordinates ready, `function(x, log_density, rng, ...)`."""
+        read = own_move(function, what, count, self._inputs)
+        if (name := what.replace("The", "the", 1)) not in self.moves:
+            self.moves.append(name)
+        return self._enter_for_explorer(read)
+
+    def _enter_for_explorer(self, function: UserFunction) -> Entry:
+        """Enter a function whose address and handle an explorer keeps; its compiled code lives as long as this."""
+        entered = enter(function, self._inputs, self._definition.compile)
+        self._functions_of_explorers.append(entered)
+        return entered.entry
+
+    def log_densities(self, state: FloatArray | None = None, **values: Any) -> tuple[float, float]:
+        """Return (log-reference, log-likelihood) at a flat state or at variables given by name."""
+        if state is None:
+            state = self._state_of(values)
+        x = np.ascontiguousarray(state, dtype=np.float64)
+        if x.shape != (self.dimension,):
+            raise TargetError(f"A state of {self.name} has {self.dimension} coordinates, not {x.shape}.")
+        log_densities = np.zeros(N_LOG_DENSITIES)
+        if not self._is_inside(x):
+            return -math.inf, -math.inf
+        try:
+            evaluate(self.block, x, log_densities)
+        except NotANumber as error:
+            raise EvaluationError(f"The {error} at {self.describe_point(x)}.") from None
+        return float(log_densities[0]), float(log_densities[1])
+
+    def gradient(self, state: FloatArray, beta: float = 1.0) -> FloatArray:
+        """Return the gradient of log-reference + beta * log-likelihood at a flat state, by stored coordinate."""
+        self.prepare_gradient()
+        x = np.ascontiguousarray(state, dtype=np.float64)
+        gradient, scratch = np.zeros(self.dimension), np.zeros(self.dimension)
+        evaluate_gradient(self.block, x, beta, np.zeros(N_LOG_DENSITIES), gradient, scratch)
+        return gradient
+
+    def _state_of(self, values: Mapping[str, Any]) -> FloatArray:
+        if set(values) != set(self.space.names):
+            raise TargetError(
+                f"log_densities got values for {', '.join(values) or 'nothing'}; "
+                f"{self.name} has the variables {', '.join(self.space.names)}."
+            )
+        if self.space.map is not None:
+            raise TargetError(f"{self.name} is stored in other coordinates than its variables: give the flat state.")
+        parts = []
+        for v in self.space.variables:
+            part = np.asarray(values[v.name], dtype=np.float64)
+            if v.transform != "none":
+                raise TargetError(f"{v.name!r} is stored in other coordinates than its own: give the flat state.")
+            if part.shape != v.shape:
+                raise TargetError(f"{v.name!r} has shape {v.shape}, not {part.shape}.")
+            parts.append(part.ravel())
+        return np.concatenate(parts)
+
+    def _is_inside(self, x: FloatArray) -> bool:
+        """Whether a state lies in the support of the reference's coordinates."""
+        program = self.program
+        whole = (program.value_type == REAL) | (x == np.floor(x))
+        two = (program.value_type != BINARY) | (x == program.lower) | (x == program.upper)
+        return bool(np.all(whole & two & (program.lower <= x) & (x <= program.upper)))
+
+    def values(self, states: FloatArray) -> dict[str, NDArray[Any]]:
+        """Return all variables by name, in their own shapes, from states of shape (..., dimension)."""
+        return self.space.values(states) if self.view is None else self.view.values(states)
+
+    def describe_point(self, state: FloatArray) -> str:
+        """Name the variables and values of a state, for messages."""
+        parts = []
+        for name, value in self.values(state).items():
+            text = np.array2string(value, precision=17, threshold=12, max_line_width=10**6)
+            parts.append(f"{name}={text}")
+        return ", ".join(parts)
+
+
+def refuse_pickling(name: str) -> NoReturn:
+    """Raise the error of a target that is pickled."""
+    raise TargetError(
+        f"The target {name} holds addresses of this process and cannot be pickled: build it again in the other "
+        "process, and send arrays such as result.posterior instead of a result."
+    )

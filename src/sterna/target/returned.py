@@ -1,0 +1,40 @@
+"""Checks of what a user's Python function returned."""
+
+from typing import Any
+
+import numpy as np
+
+from sterna.errors import TargetError
+from sterna.types import FloatArray
+
+
+def as_number(value: Any, label: str) -> float:
+    """Check that a function returned one number."""
+    if type(value) is float:
+        return value
+    if isinstance(value, (tuple, list)):
+        kind = type(value).__name__
+        raise TargetError(
+            f"{label} returned a {kind} of {len(value)}; it must return one number, and nothing beside it."
+        )
+    if np.ndim(value) != 0:
+        raise TargetError(
+            f"{label} returned an array of shape {np.shape(value)}; it must return one number (did you forget a sum?)."
+        )
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise TargetError(f"{label} returned {value!r}; it must return one number.") from None
+
+
+def as_numbers(values: object, points: FloatArray, label: str) -> FloatArray:
+    """Check that a vectorised function returned one number for each point."""
+    array, count = np.asarray(values), len(points)
+    if array.shape != (count,) or array.dtype.kind not in "fiu":
+        raise TargetError(
+            f"{label} returned {array.dtype} of shape {array.shape} for {count} points; with vectorized=True it gets "
+            f"every variable with a row for each point and must return {count} numbers, of shape ({count},)."
+        )
+    return array.astype(np.float64)

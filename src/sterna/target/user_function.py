@@ -1,0 +1,106 @@
+"""A user's function: what it is called with, whether it is compiled or runs as Python, and where it enters the engine.
+
+There are six kinds (density, change, gradient, draw, move, conditional), each in a file of its name that says how such
+a function is called. All else is the same for all of them.
+"""
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sterna.engine import callback
+from sterna.engine.callback import Entry
+from sterna.errors import TargetError
+from sterna.ground.compilation import address_of
+from sterna.ground.user_function import CannotCompile
+from sterna.target.data import Inputs
+
+PythonForm = Callable[..., Any]
+"""A function of a state, with the other arguments of the engine's callback."""
+
+
+@dataclass(frozen=True, eq=False)
+class EntryPoint:
+    """Where a kind of function enters the engine."""
+
+    signature: object
+    """Of the compiled entry."""
+    callback: object
+    """The compiled function that stands in for one that runs as Python, and calls it by its handle."""
+    field: str = ""
+    """The field of `Program` for its address; none if an explorer keeps the address and the handle."""
+    slot: int = -1
+    """Where the data block holds the handle of a function that runs as Python."""
+    movable: bool = False
+    """Whether workers may evaluate it. It may be expensive; a prior and draws from it are evaluated by the run."""
+
+
+@dataclass(frozen=True, eq=False)
+class UserFunction:
+    """A user's function with its arguments matched, not yet ready for the engine."""
+
+    label: str
+    """Its name in messages."""
+    entry_point: EntryPoint
+    compile: Callable[[Inputs], object]
+    """Return the compiled entry, or raise `CannotCompile`."""
+    python_form: Callable[[Inputs], PythonForm] | None
+    """Return what the callback calls. It must not refer to the target, or neither would ever be freed. None if the
+    function is of use only when compiled."""
+    notes: tuple[str, ...] = ()
+    """Remarks on its parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class EnteredFunction:
+    """A user's function that the engine can call, for as long as this object lives."""
+
+    function: UserFunction
+    entry: Entry
+    code: object
+    """The compiled function at the entry's address, which must stay alive."""
+    python_form: PythonForm | None = None
+    """What the engine calls back; None if the function is compiled."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reports say about the function."""
+        return self.function.notes + self.entry.notes
+
+    def with_inputs(self, inputs: Inputs) -> "EnteredFunction":
+        """Return the function for inputs in other memory: compiled code serves them all."""
+        if self.python_form is None or self.function.python_form is None:
+            return self
+        form = self.function.python_form(inputs)
+        return _owning(replace(self, entry=self.entry._replace(handle=callback.register(form)), python_form=form))
+
+
+def enter(function: UserFunction, inputs: Inputs, compile: bool = True) -> EnteredFunction:
+    """Compile a function, or make it ready to be called back if it cannot be compiled."""
+    point = function.entry_point
+    try:
+        if not compile:
+            raise CannotCompile("compile=False")
+        code = function.compile(inputs)
+    except CannotCompile as reason:
+        if function.python_form is None:
+            raise
+        notes = (f"{function.label} runs as Python, not compiled: {reason}.",) if str(reason) else ()
+        form = function.python_form(inputs)
+        entry = Entry(address_of(point.callback, point.signature), callback.register(form), notes)
+        return _owning(EnteredFunction(function, entry, point.callback, form))
+    return EnteredFunction(function, Entry(address_of(code, point.signature), 0, ()), code)
+
+
+def _owning(entered: EnteredFunction) -> EnteredFunction:
+    """Let the handle end with the object, unless an explorer keeps it."""
+    if entered.function.entry_point.slot >= 0:
+        weakref.finalize(entered, callback.forget, [entered.entry.handle])
+    return entered
+
+
+def check_callable(function: object, label: str) -> None:
+    """Refuse what is not a function."""
+    if not callable(function):
+        raise TargetError(f"{label}={function!r} is not a function.")

@@ -1,0 +1,269 @@
+"""Compilation of users' functions: values that they capture, functions that they call, and why some run as Python."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+from scalars import scalar_target, value_of
+from scipy import special
+from ways import AsPython
+
+import sterna
+from sterna.ground.user_function import short_reason
+from sterna.target import code
+
+
+def compilations():
+    return code.compile_entry_once.cache_info().misses
+
+
+FACTOR = 2.0
+TABLE = np.array([1.0, 2.0])
+
+
+def with_global(mu):
+    return FACTOR * mu
+
+
+def with_global_array(mu):
+    return mu * TABLE.ndim + TABLE.sum()
+
+
+def with_global_in_a_comprehension(mu):
+    return np.sum(np.array([FACTOR * mu for _ in range(3)]))
+
+
+@pytest.mark.parametrize(("function", "times"), [(with_global, 1), (with_global_in_a_comprehension, 3)])
+def test_changed_global_is_noticed(monkeypatch, function, times):
+    assert value_of(scalar_target(function)) == times * 3.0
+    monkeypatch.setitem(globals(), "FACTOR", 4.0)
+    target = scalar_target(function)
+    assert target.compiled
+    assert value_of(target) == times * 6.0
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (np.array([1.0, 5.0]), 7.5),
+        (np.array([[1.0, 2.0]]), 6.0),
+        (np.array([1.0, 2.0]).view(np.int64), 1.5 + float(np.array([1.0, 2.0]).view(np.int64).sum())),
+    ],
+    ids=["values", "shape", "type"],
+)
+def test_changed_global_array_is_noticed(monkeypatch, changed, expected):
+    assert value_of(scalar_target(with_global_array)) == 4.5
+    monkeypatch.setitem(globals(), "TABLE", changed)
+    assert value_of(scalar_target(with_global_array)) == expected
+
+
+def test_changed_attribute_of_a_module_is_noticed(monkeypatch):
+    import types
+
+    settings = types.ModuleType("settings")
+    settings.level = 2.0
+
+    def log_likelihood(mu):
+        return settings.level * mu
+
+    assert value_of(scalar_target(log_likelihood)) == 3.0
+    settings.level = 4.0
+    assert value_of(scalar_target(log_likelihood)) == 6.0
+
+
+def test_changed_closure_is_noticed():
+    level = 2.0
+
+    def log_likelihood(mu):
+        return level * mu
+
+    assert value_of(scalar_target(log_likelihood)) == 3.0
+    level = 4.0
+    assert value_of(scalar_target(log_likelihood)) == 6.0
+
+
+def test_unchanged_global_needs_no_compilation():
+    scalar_target(with_global)
+    before = compilations()
+    scalar_target(with_global)
+    assert compilations() == before
+
+
+def test_large_captured_array_runs_as_python_and_says_why():
+    observations = np.ones(100_001)
+
+    def log_likelihood(mu):
+        return mu * observations[0]
+
+    target = scalar_target(log_likelihood)
+    assert not target.compiled
+    assert "captures the array 'observations' of 100001 elements" in target.notes[0]
+    assert "pass it as data={'observations': observations}" in target.notes[0]
+    assert value_of(target) == 1.5
+
+
+TABLES = {"a": [1.0, 2.0], "b": [3.0]}
+
+
+def with_dict_of_lists(mu):
+    return mu * sum(sum(values) for values in TABLES.values())
+
+
+def with_scipy(mu):
+    return float(special.gammaln(mu))
+
+
+def with_import(mu):
+    import math
+
+    return math.exp(mu)
+
+
+def with_text(mu):
+    return float(f"{mu:.3f}")
+
+
+def with_class(mu):
+    class Holder:
+        value = 2.0
+
+    return mu * Holder.value
+
+
+def with_context(mu):
+    with np.errstate(all="ignore") as _:
+        return float(np.exp(mu))
+
+
+def with_recursion(mu):
+    def power(n):
+        return 1.0 if n == 0 else mu * power(n - 1)
+
+    return power(3)
+
+
+def with_generator(mu):
+    return sum(mu * k for k in range(3))
+
+
+BLACK_BOXES = [
+    (with_dict_of_lists, 9.0),
+    (with_scipy, math.lgamma(1.5)),
+    (with_import, math.exp(1.5)),
+    (with_text, 1.5),
+    (with_class, 3.0),
+    (with_context, math.exp(1.5)),
+    (with_recursion, 3.375),
+    (with_generator, 4.5),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), BLACK_BOXES, ids=lambda part: getattr(part, "__name__", ""))
+def test_function_that_numba_cannot_compile_runs_as_python_and_says_why(function, expected):
+    target = scalar_target(function)
+    assert not target.compiled
+    (note,) = target.notes
+    assert note.startswith("log_likelihood runs as Python, not compiled: ")
+    assert len(note) < 400
+    assert "\n" not in note
+    assert value_of(target) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (AsPython(with_global), "it is a AsPython object, not a plain function"),
+        (functools.partial(lambda mu, c: c * mu, c=2.0), "it is a partial object, not a plain function"),
+    ],
+)
+def test_objects_run_as_python(function, reason):
+    target = scalar_target(function)
+    assert reason in target.notes[0]
+    assert value_of(target) == 3.0
+
+
+def test_what_counts_its_calls_runs_as_python():
+    """Numba compiles it, and never counts."""
+    calls = 0
+
+    def log_likelihood(mu):
+        nonlocal calls
+        calls += 1
+        return -mu * mu
+
+    target = sterna.Target(log_likelihood, {"mu": sterna.Normal()})
+    reason = "it assigns to calls of the function around it"
+    assert target.notes == [f"log_likelihood runs as Python, not compiled: {reason}."]
+    value_of(target)
+    assert calls == 1
+
+
+def test_captured_tuples_of_arrays_are_noticed():
+    """Numba freezes them, and their text leaves most elements out."""
+    scope = {}
+    values = []
+    # one and the same function, or nothing would be kept from one value to the next
+    exec("def likelihood(x):\n    return -captured[0][500] * x", scope)
+    for value in (1.0, 2.0, 3.0):
+        array = np.ones(2000)
+        array[500] = value
+        scope["captured"] = (array,)
+        values.append(sterna.Target(scope["likelihood"], {"x": sterna.Normal()}).log_densities(x=1.0)[1])
+    assert values == [-1.0, -2.0, -3.0]
+
+
+OFFSET = 1.0
+
+
+def helper_of_helper(x):
+    return x + OFFSET
+
+
+def helper(x):
+    return helper_of_helper(x) ** 2
+
+
+def with_helpers(x):
+    return -helper(x)
+
+
+def test_plain_helpers_are_compiled_too(monkeypatch):
+    target = sterna.Target(with_helpers, {"x": sterna.Normal()})
+    assert target.compiled
+    assert target.log_densities(x=1.0)[1] == -4.0
+    # what a helper captures is frozen too, so a change must be noticed
+    monkeypatch.setitem(globals(), "OFFSET", 2.0)
+    assert sterna.Target(with_helpers, {"x": sterna.Normal()}).log_densities(x=1.0)[1] == -9.0
+
+
+def test_helpers_in_a_closure_are_compiled_too():
+    def inner(x):
+        return 3.0 * x
+
+    def outer(x):
+        return -inner(x)
+
+    target = sterna.Target(outer, {"x": sterna.Normal()})
+    assert target.compiled
+    assert target.log_densities(x=2.0)[1] == -6.0
+
+
+def ping(x):
+    return -x if x > 0.0 else pong(x)
+
+
+def pong(x):
+    return ping(-x)
+
+
+def test_functions_that_call_each_other_still_run():
+    """Numba cannot infer mutual recursion without signatures, so they run as Python, with the reason."""
+    target = sterna.Target(ping, {"x": sterna.Normal()})
+    assert target.log_densities(x=-2.0)[1] == -2.0
+    assert target.compiled or "runs as Python" in target.notes[0]
+
+
+def test_reasons_have_no_colours():
+    error = RuntimeError("\x1b[1m\x1b[1mFailed in nopython mode\x1b[0m\n\x1b[1mUnknown attribute 'getpid'\x1b[0m")
+    assert short_reason(error) == "Unknown attribute 'getpid'"
