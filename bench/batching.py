@@ -1,4 +1,4 @@
-"""What an evaluation costs: compiled by Numba, and by JAX for all chains at once. Prints microseconds of CPU time.
+"""Cost of an evaluation: compiled by Numba, and by JAX for all chains at once. Prints microseconds of CPU time.
 
 Run with JAX_CPU_ENABLE_ASYNC_DISPATCH=0 to see what a call costs that is not handed to another thread.
 """
@@ -36,7 +36,7 @@ def jax_logistic(beta, design, y):
 
 
 def plain_matrix(x, design):
-    """Twenty products with a matrix of 200 rows: a likelihood that is heavy."""
+    """Twenty products with a matrix of 200 rows: an expensive likelihood."""
     state = np.outer(np.ones(200), x)
     for _ in range(20):
         state = np.tanh(design @ state)
@@ -51,7 +51,7 @@ def jax_matrix(x, design):
 
 
 def measure(name, target, explorer, scans):
-    """Print the CPU time of an evaluation, of either kind, in a run that has compiled everything before."""
+    """Print CPU and wall time per evaluation, of values and gradients, after a run that compiles everything."""
     options = {"n_chains": CHAINS, "explorer": explorer, "progress": False, "explorations": 1}
     sterna.sample(target, n_rounds=3, n_scans=4, **options)
     began, clock = time.process_time(), time.perf_counter()

@@ -1,4 +1,4 @@
-"""The number of chains that a run finds by itself, and its barrier, against exact ones (`make chains`)."""
+"""Compare the tuned number of chains and the barrier with the exact ones (`make chains`)."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ import targets
 
 
 def two_modes_barrier() -> float:
-    """Lambda by quadrature: the integral of half the mean distance of two energies, on a grid of the plane."""
+    """Return Lambda by quadrature: the integral of half the mean absolute difference of two energies, on a grid."""
     axis = np.linspace(-45.0, 45.0, 1201)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     side = 10.0 / np.sqrt(2.0)
@@ -20,20 +20,20 @@ def two_modes_barrier() -> float:
     energy = np.logaddexp(np.log(0.9) - 0.5 * left, np.log(0.1) - 0.5 * right)
     order = np.argsort(energy)
     energy, log_prior = energy[order], -0.5 * (points[order] ** 2).sum(axis=1) / 100.0
-    # a path that is dense where the barrier is: near the reference
+    # the path is dense where the barrier is steep, that is, near the reference
     betas = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 400)])
     local = []
     for beta in betas:
         log_densities = log_prior + beta * energy
-        law = np.exp(log_densities - log_densities.max())
-        law /= law.sum()
-        below = np.cumsum(law) - 0.5 * law
-        local.append(np.sum(law * energy * (2.0 * below - 1.0)))
+        weights = np.exp(log_densities - log_densities.max())
+        weights /= weights.sum()
+        below = np.cumsum(weights) - 0.5 * weights
+        local.append(np.sum(weights * energy * (2.0 * below - 1.0)))
     return float(np.trapezoid(local, betas))
 
 
 def ising_barrier() -> float:
-    """Lambda of the 20 x 20 lattice has no closed form: ten times the chains, so that nothing is saturated."""
+    """Return Lambda of the 20 x 20 lattice, which has no closed form, from ten times as many chains: no saturation."""
     result = sterna.sample(sterna.models.ising(20), n_chains=280, n_rounds=10, n_scans=4000, n_copies=2, progress=False)
     print(f"ising 20x20 with 280 chains: sum of rejections {result.rejection.sum():.3f} "
           f"+- {result.last.total_rejection_error:.3f}")  # fmt: skip
@@ -41,7 +41,7 @@ def ising_barrier() -> float:
 
 
 def main() -> None:
-    """Print the table: each model from nothing, with three seeds."""
+    """Print the table: each model with default settings and three seeds."""
     two_modes = sterna.Target(targets.two_modes, {"x": sterna.Normal(0, 10, shape=2)}, name="two_modes")
     cases = [
         ("normal d=1000", sterna.models.normal(1000, 10.0), sterna.theory.normal_barrier(1.0, 1000, 10.0), {}),
@@ -54,7 +54,7 @@ def main() -> None:
     for name, target, barrier, options in cases:
         for seed in (1, 2, 3) if name != "normal d=1000" else (1,):
             result = sterna.sample(target, seed=seed, progress=False, **options)
-            # tuning and as many scans again
+            # tuning, and a sampling phase of the same length
             told = 2 * (2 ** (options.get("n_rounds", 10) + 1) - 2)
             best = sterna.theory.optimal_n_chains(float(barrier))
             print(

@@ -1,8 +1,8 @@
 """Accuracy for a budget of likelihood evaluations: three modes in 12 dimensions, by explorer.
 
-The modes are normal, of width 0.3 and weights 0.6, 0.3 and 0.1, under a uniform prior of width 20 in every coordinate.
-Of each explorer it is asked that log evidence be within 0.1 and every weight within 0.05 of the exact ones, at 1.5
-million evaluations in all, tuning included. `python bench/evaluations.py --seeds 8`.
+The modes are normal, with standard deviation 0.3 and weights 0.6, 0.3 and 0.1; the prior is uniform with width 20 in
+every coordinate. The goal for each explorer is a log evidence within 0.1 and weights within 0.05 of the exact values,
+with 1.5 million evaluations in total, including tuning. `python bench/evaluations.py --seeds 8`.
 """
 
 import argparse
@@ -24,9 +24,9 @@ BUDGET = 1_500_000
 
 
 def centres_at(distance: float) -> np.ndarray:
-    """Centres of which every two are so many widths apart, along directions at right angles."""
+    """Return the centres: neighbours are `distance` widths apart, in orthogonal directions."""
     signs = np.array([[1, 1], [1, -1], [-1, -1]]).repeat(DIMENSION // 2, axis=1)
-    # the first and the last are the farthest from each other, by the root of 2
+    # the first and the last are farther from each other, by a factor of sqrt(2)
     return signs * distance * WIDTH / math.sqrt(2 * DIMENSION)
 
 
@@ -47,7 +47,7 @@ def three_modes(x, centres, log_densities):  # type: ignore[no-untyped-def]
 
 
 def make_target(centres: np.ndarray) -> sterna.Target:
-    """Make the target, whose log evidence is that of the prior's volume."""
+    """Return the target; its log evidence is minus the log volume of the prior."""
     log_densities = np.log(WEIGHTS) - DIMENSION * math.log(WIDTH * math.sqrt(2 * math.pi))
     reference = {"x": sterna.Uniform(-PRIOR / 2, PRIOR / 2, shape=DIMENSION)}
     return sterna.Target(three_modes, reference, {"centres": centres, "log_densities": log_densities})
@@ -76,7 +76,7 @@ SETTINGS = [
 
 
 def errors_of(result: sterna.Result, centres: np.ndarray) -> tuple[float, float]:
-    """Errors of log evidence and of the worst weight."""
+    """Return the errors of the log evidence and of the worst weight."""
     draws = result.posterior["x"].values.reshape(-1, DIMENSION)
     nearest = ((draws[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
     weights = np.bincount(nearest, minlength=3) / len(draws)
@@ -85,7 +85,7 @@ def errors_of(result: sterna.Result, centres: np.ndarray) -> tuple[float, float]
 
 
 def report(setting: Setting, target: sterna.Target, centres: np.ndarray, seeds: Sequence[int]) -> None:
-    """Run a setting with every seed and print how far off it was."""
+    """Run a setting with every seed and print its errors."""
     rows = []
     for seed in seeds:
         result = sterna.sample(
@@ -112,8 +112,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--first", type=int, default=101, help="the first seed")
-    parser.add_argument("--distance", type=float, default=20.0, help="of the modes, in widths")
-    parser.add_argument("--only", default="", help="settings whose label contains this")
+    parser.add_argument("--distance", type=float, default=20.0, help="distance between modes, in widths")
+    parser.add_argument("--only", default="", help="only settings whose label contains this")
     given = parser.parse_args()
     centres = centres_at(given.distance)
     target = make_target(centres)

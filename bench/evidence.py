@@ -1,6 +1,6 @@
-"""Estimators of the evidence against exact values: bias, spread, coverage and false alarms (`make evidence`).
+"""Compare estimators of the evidence with exact values: bias, spread, coverage and false alarms (`make evidence`).
 
-Each model runs with many seeds, as a user would run it: every option but the length is left at its default.
+Each model runs with many seeds, as a user would run it: all options except the length have their defaults.
 """
 
 import argparse
@@ -57,14 +57,14 @@ CASES = [
     Case("normal d=20", *NORMAL_20, {}, 200),
     Case("ising 16x16", *ISING_16, {}, 200),
     Case("normal d=200", *NORMAL_200, {"n_rounds": 8}, 200),
-    # fewer chains than the barrier asks for (22 and 20), as where cores are scarce
+    # fewer chains than recommended (22 and 20), as on a machine with few cores
     Case("ising 16x16, 10 chains", *ISING_16, {"n_chains": 10}, 200),
     Case("normal d=200, 10 chains", *NORMAL_200, {"n_chains": 10, "n_rounds": 8}, 200),
 ]
 
 
 def one_run(case: Case, seed: int) -> tuple[list[tuple[float, float, bool, float]], list[str]]:
-    """Every estimator's value, error, whether its 95 % interval holds the truth, and its bias; and the warnings."""
+    """Return value, error, coverage of the 95 % interval and bias of every estimator; and the warnings."""
     result = sterna.sample(case.target(), seed=seed, progress=False, **case.options)
     rows = []
     for name in ESTIMATORS:
@@ -99,11 +99,11 @@ def _rmse(values: np.ndarray, truth: float) -> float:
 
 
 def main() -> None:
-    """Study the models named, or all."""
+    """Run the named models, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="models; all by default")
-    parser.add_argument("--seeds", type=int, help="number of seeds instead of the model's own")
-    parser.add_argument("--chains", type=int, help="number of chains instead of auto")
+    parser.add_argument("--seeds", type=int, help="number of seeds, instead of the model's default")
+    parser.add_argument("--chains", type=int, help="number of chains, instead of auto")
     given = parser.parse_args()
     with ProcessPoolExecutor(2) as pool:
         for case in CASES:

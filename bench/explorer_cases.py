@@ -1,4 +1,4 @@
-"""The six targets of the explorers' race, with gradients, so that every explorer that can run on them does."""
+"""The six targets on which explorers are compared, with gradients, so that gradient-based explorers can run on them."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import sterna
 
 @dataclass(frozen=True)
 class Case:
-    """A target, its number of chains, and the variables that explorers of real ones cannot take."""
+    """A target, its number of chains, and the variables that explorers of real variables cannot handle."""
 
     name: str
     target: sterna.Target
@@ -20,12 +20,12 @@ class Case:
 
 
 def normal_case() -> Case:
-    """A normal law of 100 coordinates, from a reference of 5 times its variance."""
+    """A normal distribution with 100 coordinates, from a reference with 5 times its variance."""
     return Case("normal d=100", sterna.models.normal(100), 20)
 
 
 def funnel(v, x):  # type: ignore[no-untyped-def]
-    """Neal's funnel: x_i is normal of variance exp(v)."""
+    """Neal's funnel: x_i is normal with variance exp(v)."""
     square = 0.0
     for i in range(x.size):
         square += x[i] * x[i]
@@ -33,7 +33,7 @@ def funnel(v, x):  # type: ignore[no-untyped-def]
 
 
 def funnel_gradient(v, x):  # type: ignore[no-untyped-def]
-    """Slopes of the funnel."""
+    """Return the gradient of the funnel."""
     precision = math.exp(-v)
     return 0.5 * precision * np.sum(x * x) - 0.5 * x.size, -x * precision
 
@@ -50,12 +50,12 @@ def banana(x, y):  # type: ignore[no-untyped-def]
 
 
 def banana_gradient(x, y):  # type: ignore[no-untyped-def]
-    """Slopes of the valley."""
+    """Return the gradient of the valley."""
     return 0.1 * (1.0 - x) + 20.0 * x * (y - x * x), -10.0 * (y - x * x)
 
 
 def banana_case() -> Case:
-    """A thin bent valley in two dimensions."""
+    """A narrow curved valley in two dimensions."""
     reference = {"x": sterna.Normal(0, 5), "y": sterna.Normal(0, 20)}
     return Case("banana d=2", sterna.Target(banana, reference, gradient=banana_gradient), 7)
 
@@ -74,7 +74,7 @@ def logistic(w, features, labels):  # type: ignore[no-untyped-def]
 
 
 def logistic_gradient(w, features, labels):  # type: ignore[no-untyped-def]
-    """Sum of features times what is left of the labels."""
+    """Return the sum of features times residuals."""
     slopes = np.zeros(w.size)
     for k in range(labels.size):
         score = 0.0
@@ -102,24 +102,24 @@ def logistic_case() -> Case:
 
 
 def log_term(y, mu, sigma):  # type: ignore[no-untyped-def]
-    """Log-density of one observation but for a constant."""
+    """Return the log-density of one observation up to a constant."""
     return -0.5 * ((y - mu) / sigma) ** 2 - math.log(sigma)
 
 
 def mixture(mu, sigma, share, z, y):  # type: ignore[no-untyped-def]
-    """Two normal components, and which of them every observation comes from."""
+    """Two normal components, with an indicator for every observation."""
     total = 0.0
     for k in range(y.size):
         if z[k] == 1:
             total += math.log(share) + log_term(y[k], mu[1], sigma[1])
         else:
             total += math.log1p(-share) + log_term(y[k], mu[0], sigma[0])
-    # the indicators' fair coins are in the reference
+    # the reference has the indicators' prior, a factor of 1/2 each
     return total + y.size * math.log(2.0)
 
 
 def mixture_change(x, i, new, y):  # type: ignore[no-untyped-def]
-    """Change of the mixture when one coordinate changes: one observation's term, or those of one component."""
+    """Return the change when one coordinate changes: of one observation's term, or of the terms of one component."""
     share = x[4]
     if i >= 5:
         k = i - 5
@@ -147,7 +147,7 @@ def mixture_change(x, i, new, y):  # type: ignore[no-untyped-def]
 
 
 def mixture_gradient(mu, sigma, share, z, y):  # type: ignore[no-untyped-def]
-    """Slopes in the five real variables."""
+    """Return the gradient in the five real variables."""
     slope_mu, slope_sigma, ones = np.zeros(2), np.zeros(2), 0.0
     for k in range(y.size):
         c = int(z[k])

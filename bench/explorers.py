@@ -1,8 +1,8 @@
-"""What each explorer gives for its cost: effective draws of the target per second and per evaluation of the likelihood.
+"""Efficiency of explorers: effective sample size of the target chain per second and per likelihood evaluation.
 
-Every explorer runs on every target that it can explore, within parallel tempering of the same chains, tuned by
-nine rounds. Effective sizes are of the target chain, of its energy and of its slowest coordinate; seconds are of the
-processor. A gradient counts as one evaluation more. `python bench/explorers.py [--only normal] [--seconds 3]`.
+Every explorer runs on every target that it can explore, in parallel tempering with the same number of chains, tuned
+for nine rounds. Effective sample sizes are those of the energy and the slowest coordinate of the target chain; seconds
+are CPU time. A gradient counts as one additional evaluation. `python bench/explorers.py [--only normal] [--seconds 3]`.
 """
 
 import argparse
@@ -21,12 +21,12 @@ from sterna.run.options import EXPLORERS, as_explorer
 from sterna.tuning.memory import effective_size
 
 ROUNDS = 9
-MOST_SCANS = 200_000
+MAX_SCANS = 200_000
 DISCRETE = {"gibbs", "slice", "metropolis", "independence"}
 
 
 def run(case: Case, explorer: Any, n_scans: int | None, n_rounds: int) -> tuple[sterna.Result, float]:
-    """Run, and return also the processor's seconds of sampling."""
+    """Run, and return the result and the CPU seconds of the sampling phase."""
     began = time.process_time()
     result = sterna.sample(
         case.target,
@@ -45,7 +45,7 @@ def run(case: Case, explorer: Any, n_scans: int | None, n_rounds: int) -> tuple[
 
 @dataclass(frozen=True)
 class Row:
-    """What a run gave: effective draws of the energy and of the slowest coordinate, for what they cost."""
+    """Effective sample sizes of the energy and the slowest coordinate of a run, relative to their cost."""
 
     label: str
     rates: tuple[float, float, float, float]
@@ -53,7 +53,7 @@ class Row:
     restarts: int
     explorer: str
     misses: bool
-    """Whether trajectories diverged, so that what it left out is not in its effective size."""
+    """Whether trajectories diverged, so that the effective sample size does not account for regions left out."""
 
     def __str__(self) -> str:
         rates = "{:10.1f} {:10.1f} {:10.3f} {:10.3f}".format(*self.rates)
@@ -62,11 +62,11 @@ class Row:
 
 
 def measure(case: Case, label: str, explorer: Any, seconds: float) -> Row:
-    """Run long enough for so many seconds of sampling."""
+    """Run long enough to sample for the given number of seconds."""
     short, spent = run(case, explorer, None, ROUNDS)
-    scans = int(np.clip(short.settings.n_scans * seconds / spent, 2 * short.settings.n_scans, MOST_SCANS))
+    scans = int(np.clip(short.settings.n_scans * seconds / spent, 2 * short.settings.n_scans, MAX_SCANS))
     result, spent = run(case, explorer, scans, ROUNDS)
-    # both runs were tuned alike
+    # both runs had the same tuning
     more = result.evaluations - short.evaluations + result.gradient_evaluations - short.gradient_evaluations
     work = max(more, 1) * scans / (scans - short.settings.n_scans)
     energy = effective_size(result.energies[:, :, -1])
@@ -84,21 +84,21 @@ def measure(case: Case, label: str, explorer: Any, seconds: float) -> Row:
 
 
 def verdict(case: Case, rows: Sequence[Row]) -> str:
-    """Say how far the default is from the best, for each column that counts for a target of this cost."""
+    """Compare the default with the best explorer, by the columns that matter for a target of this cost."""
     expensive = case.target.cost.seconds > EXPENSIVE
     columns = ((2, "energy per evaluation"), (3, "slowest per evaluation"))
     if not expensive:
         columns = ((0, "energy per second"), (1, "slowest per second"))
-    own = next(row for row in rows if row.label == "default")
-    said = []
-    for place, what in columns:
-        best = max((row for row in rows if not row.misses), key=lambda row: row.rates[place])
-        said.append(f"{what} {own.rates[place] / best.rates[place]:.2f} of {best.label}")
-    return "default: " + "; ".join(said)
+    default = next(row for row in rows if row.label == "default")
+    parts = []
+    for column, what in columns:
+        best = max((row for row in rows if not row.misses), key=lambda row: row.rates[column])
+        parts.append(f"{what} {default.rates[column] / best.rates[column]:.2f} of {best.label}")
+    return "default: " + "; ".join(parts)
 
 
 def explorers_for(case: Case) -> dict[str, Any]:
-    """The default, the target's own, and all that can explore the target, by name."""
+    """Return the default, the target's own explorer, and all that can explore the target, by name."""
     found: dict[str, Any] = {"default": None}
     for name, make in EXPLORERS.items():
         explorer: Any = make()
@@ -118,8 +118,8 @@ def explorers_for(case: Case) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=list(CASES), help="cases")
-    parser.add_argument("--explorer", default="", help="explorers whose name contains this")
-    parser.add_argument("--seconds", type=float, default=3.0, help="of sampling for each run")
+    parser.add_argument("--explorer", default="", help="only explorers whose name contains this")
+    parser.add_argument("--seconds", type=float, default=3.0, help="seconds of sampling per run")
     given = parser.parse_args()
     for name in given.only:
         case = CASES[name]()

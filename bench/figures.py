@@ -1,4 +1,4 @@
-"""Print the figures behind the laws: measured against exact, with standard errors (`make figures`)."""
+"""Compare measured and exact values, with standard errors (`make figures`)."""
 
 import math
 import sys
@@ -16,29 +16,29 @@ from targets import corner, two_modes  # noqa: E402
 
 
 def swaps() -> None:
-    """How far the kernels are from keeping the law and from detailed balance, as they stand and with planted faults."""
+    """Print deviations of the kernels from invariance and detailed balance, without and with planted faults."""
     for schedule in test_swaps.SCHEDULES:
         law = test_swaps.joint_law(schedule)
         even, odd = (test_swaps.swap_matrix(schedule, parity) for parity in (0, 1))
         kept = max(test_swaps.invariance_gap(law, matrix) for matrix in (even, odd))
         mixed, successive = (test_swaps.balance_gap(law, matrix) for matrix in ((even + odd) / 2, even @ odd))
-        print(f"swaps of {len(schedule)} chains: law {kept:.0e}, balance (even + odd)/2 {mixed:.0e}, ", end="")
+        print(f"swaps of {len(schedule)} chains: invariance {kept:.0e}, balance (even + odd)/2 {mixed:.0e}, ", end="")
         print(f"even then odd {successive:.3f}")
     scans = [test_swaps.invariance_gap(test_swaps.scan_law(), test_swaps.scan_matrix(parity)) for parity in (0, 1)]
-    print(f"full scans: law {scans[0]:.0e} and {scans[1]:.0e}")
+    print(f"full scans: invariance {scans[0]:.0e} and {scans[1]:.0e}")
     schedule = test_swaps.SCHEDULES[0]
     for name, fault in test_swaps.LAW_CHANGING_FAULTS.items():
         faulty = (test_swaps.swap_matrix(schedule, parity, [fault]) for parity in (0, 1))
         gap = max(test_swaps.invariance_gap(test_swaps.joint_law(schedule), matrix) for matrix in faulty)
-        print(f"fault, {name}: law {gap:.1e}")
+        print(f"fault, {name}: invariance {gap:.1e}")
     for name, faults in test_swaps.SCAN_FAULTS.items():
         gap = test_swaps.invariance_gap(test_swaps.scan_law(), test_swaps.scan_matrix(0, faults))
-        print(f"fault, {name}: law {gap:.1e}")
+        print(f"fault, {name}: invariance {gap:.1e}")
     print()
 
 
 def closed_forms() -> None:
-    """Sum of rejections and schedule of models with closed forms, at 2**14 scans."""
+    """Print rejections, schedule and evidence of models with closed forms, at 2**14 scans."""
     print(
         f"{'model':<30}{'sum':>9}{'exact':>9}{'error':>9}{'z':>7}{'schedule':>10}{'log Z':>10}{'exact':>10}{'error':>8}"
     )
@@ -86,7 +86,7 @@ def gain(z):  # type: ignore[no-untyped-def]
 
 
 def round_trips() -> None:
-    """Round-trip rates under independent exploration against the theorem's."""
+    """Compare round-trip rates under independent exploration with the theorem."""
     print(f"\n{'scheme':<8}{'chains':>7}{'measured':>11}{'error':>10}{'theorem':>10}{'z':>7}")
     target = sterna.Target(gain, {"z": sterna.Bernoulli(0.5, shape=30)})
     levels = exact.binomial_levels(30, 0.5, 1.2)

@@ -1,4 +1,4 @@
-"""Measures explorers that follow the gradient: a leapfrog step against C, and how their cost grows with the dimension.
+"""Measure gradient-based explorers: a leapfrog step compared with C, and how their cost grows with the dimension.
 
 Run `python bench/gradients.py`; it takes about a minute.
 """
@@ -26,12 +26,12 @@ SEED, CHAINS, SIZE = 1, 10, 0.3
 
 
 def gradient(x):
-    """A user's own gradient, which makes a new array at every evaluation."""
+    """A user's gradient, which creates an array at every evaluation."""
     return -4.0 * x
 
 
 def log_likelihood(x):
-    """A user's own log-likelihood of the normal model."""
+    """A user's log-likelihood of the normal model."""
     total = 0.0
     for value in x:
         total += value**2
@@ -39,7 +39,7 @@ def log_likelihood(x):
 
 
 def make_plan(target: Any, bound: Any, schedule: Any, parameters: Any) -> Plan:
-    """All that exploration alone asks for."""
+    """Everything that exploration without communication needs."""
     return Plan(
         block=target.block,
         explore=address_of(bound.kernel, EXPLORE),
@@ -58,20 +58,20 @@ def make_plan(target: Any, bound: Any, schedule: Any, parameters: Any) -> Plan:
 
 
 def aligned(array: Any) -> Any:
-    """Return a copy that begins at the border of a cache line."""
+    """Return a copy that starts at a cache-line boundary."""
     copy = at_border(array.size)[: array.size].reshape(array.shape)
     copy[:] = array
     return copy
 
 
 class Sides:
-    """The same trajectories by C and by sterna, from the same states."""
+    """The same trajectories in C and in sterna, from the same states."""
 
     def __init__(self, target: Any, steps: int, n_scans: int, known: int) -> None:
         d = target.dimension
         self.n_scans, self.steps = n_scans, steps
         self.library = native.build("hamiltonian", DIMENSION=d, KNOWN_REFERENCE=known)
-        # at borders of cache lines, where C is fastest
+        # aligned with cache lines, which is fastest for C
         self.reference = [aligned(np.zeros(d)), aligned(np.ones(d))]
         self.schedule = np.linspace(0.0, 1.0, CHAINS)
         rng = np.random.default_rng(SEED)
@@ -90,19 +90,19 @@ class Sides:
         self.plan = make_plan(target, self.bound, self.schedule, self.parameters)
 
     def run_c(self) -> float:
-        """Seconds of C."""
+        """Return the seconds taken by C."""
         self.c[0][:], self.c[1][:], self.c[2][:] = self.start, self.log_densities, 0.0
         numbers = [native.integer(number) for number in (1, self.n_scans, CHAINS, SEED, self.steps)]
         arrays = [native.address(array) for array in (*self.reference, self.schedule, self.scale, *self.c)]
         return clock(lambda: self.library.explore_scans(*numbers, c_double(SIZE), *arrays))
 
     def run_sterna(self) -> float:
-        """Seconds of sterna."""
+        """Return the seconds taken by sterna."""
         self.copy.states[:], self.copy.log_densities[:], self.statistics[:] = self.start, self.log_densities, 0.0
         return clock(lambda: explore_scans(self.plan, self.copy, self.statistics, 1, self.n_scans, self.stream))
 
     def same(self) -> str:
-        """Whether both did the same."""
+        """Return whether the results agree."""
         return agreement(
             [self.copy.states, self.copy.log_densities[:, :2], self.statistics[:, :2]],
             [self.c[0], self.c[1][:, :2], self.c[2]],
@@ -110,7 +110,7 @@ class Sides:
 
 
 def race_trajectories(target: Any, limit: float | None, label: str, known: int = 0) -> list[Row]:
-    """A whole trajectory of 16 steps, and what each further step costs."""
+    """Compare a trajectory of 16 steps, and the cost of each further step."""
     n_scans = 100
     short, long = Sides(target, 16, n_scans, known), Sides(target, 64, n_scans, known)
     for side in (short, long):
@@ -129,7 +129,7 @@ def race_trajectories(target: Any, limit: float | None, label: str, known: int =
 
 
 def effective_share(values: Any) -> float:
-    """Independent draws per draw, by Geyer's initial positive sequence."""
+    """Return the effective fraction of draws, by Geyer's initial positive sequence."""
     centred = values - values.mean()
     padded = np.fft.rfft(centred, 2 * len(values))
     correlation = np.fft.irfft(padded * padded.conj())[: len(values)]
@@ -140,7 +140,7 @@ def effective_share(values: Any) -> float:
 
 
 def gradients_per_draw(explorer: Any, dimension: int, n_steps: int) -> tuple[float, float]:
-    """Gradients for one independent energy, and for one of the slowest of ten coordinates, at beta = 1.
+    """Return gradients per independent draw of the energy, and of the slowest of ten coordinates, at beta = 1.
 
     Tuned over rounds of 2 to 256 scans, then watched at every step; the gradient where a scan begins is shared by all
     of its steps, and not counted. Ten at any dimension, as the slowest of more is slower by chance.
@@ -169,7 +169,7 @@ def gradients_per_draw(explorer: Any, dimension: int, n_steps: int) -> tuple[flo
 
 
 def show_growth(explorer: Any, limit: float) -> None:
-    """Print the cost of an independent draw by dimension, and the exponent of its growth."""
+    """Print the cost of an independent draw by dimension, and the exponent with which it grows."""
     dimensions = np.array([10, 100, 1000, 10_000])
     print(
         f"\n{explorer.name}: gradients per independent draw\n{'dimension':>10}{'energy':>10}{'slowest coordinate':>22}"

@@ -1,4 +1,4 @@
-"""The Ising model from 5 x 5 to 30 x 30 spins: barrier, and where the schedule is densest (`make ising`)."""
+"""The Ising model with 5 x 5 to 30 x 30 spins: its barrier, and where its schedule is densest (`make ising`)."""
 
 import sys
 import time
@@ -12,20 +12,20 @@ from sterna.models.ising import CRITICAL_COUPLING
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "tools"))
 import kaufman
 
-# The paper's 30 chains, but for the largest lattice, whose swaps they would mostly reject.
+# The paper's 30 chains, except for the largest lattice, for which most swaps would be rejected.
 CHAINS = {5: 30, 10: 30, 20: 30, 30: 45}
 COLUMNS = ("M", "chains", "sum r", "error", "exact", "barrier", "exact", "/M", "restarts", "allowed",
            "densest", "steepest", "seconds")  # fmt: skip
 
 
 def densest(schedule: np.ndarray) -> float:
-    """Middle of the smallest step of beta."""
+    """Return the midpoint of the smallest step of beta."""
     place = np.diff(schedule).argmin()
     return float(schedule[place : place + 2].mean())
 
 
 def main() -> None:
-    """Print a line for every size, with what is exact beside it."""
+    """Print a line for every size, with the exact values."""
     print("Ising model on a torus, coupling 1 (beta is the inverse temperature of the paper), no magnetic moment.")
     print(f"Phase transition of the infinite lattice: log(1 + sqrt 2)/2 = {CRITICAL_COUPLING:.4f}")
     print("".join(f"{name:>9}" for name in COLUMNS))
@@ -44,9 +44,9 @@ def main() -> None:
         )
         print(f"{size:>9}{n_chains:>9}{line}", flush=True)
     print(
-        "sum r: the sum of rejections; barrier: the same, corrected for saturation of few chains; exact: by Kaufman's\n"
-        "solution of the finite lattice, for this schedule and for the barrier; allowed: restarts by the rejections;\n"
-        "densest: the middle of the schedule's smallest step; steepest: where the exact local barrier is highest."
+        "sum r: the sum of rejections; barrier: the same, corrected for saturation; exact: from Kaufman's solution of\n"
+        "the finite lattice, for this schedule and for the barrier; allowed: restarts implied by the rejections;\n"
+        "densest: the midpoint of the smallest step; steepest: where the exact local barrier is highest."
     )
 
 

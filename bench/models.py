@@ -1,8 +1,7 @@
-"""What a scan of each of the paper's models costs, and where the time of the largest three goes (`make models`).
+"""Cost of a scan of each of the paper's models, and a breakdown for the largest three (`make models`).
 
-Times are those of the processor, as other work on the machine does not change them much. With the paper's numbers of
-chains; data from the folder that STERNA_DATA names, but for the cancer tree, which is
-simulated in the paper's size.
+Times are CPU times, which depend little on other work on the machine. Numbers of chains are those of the paper. Data
+are read from the folder STERNA_DATA, except for the cancer tree, which is simulated with the paper's size.
 """
 
 import dataclasses
@@ -26,7 +25,7 @@ from sterna.paper.runs import Case
 from sterna.paper.tables import TABLE1
 from sterna.run.display import Display
 
-# Tuning rounds and sampling scans, and those of the largest models.
+# Tuning rounds and sampling scans, and fewer for the largest models.
 ROUNDS, SCANS = 8, 500
 HEAVY_ROUNDS, HEAVY_SCANS = 4, 10
 COLUMNS = ("chains", "explore", "passes", "ms/scan", "us/expl.", "evals/scan", "us/eval.", "alone")
@@ -40,7 +39,7 @@ def target_of(case: Case) -> sterna.Target:
 
 
 class Stopwatch(Display):
-    """Measures the processor's seconds since the last round began; the last is the sampling phase."""
+    """Measures the CPU time since the last round began; the last round is the sampling phase."""
 
     began = seconds = 0.0
 
@@ -52,7 +51,7 @@ class Stopwatch(Display):
 
 
 def run(case: Case, target: sterna.Target, n_scans: int, keep: str = "target") -> tuple[sterna.Result, float]:
-    """Tune a little and sample; return the seconds of a sampling scan too."""
+    """Run with short tuning; return the result and the seconds per sampling scan."""
     rounds, watch = HEAVY_ROUNDS if case.heavy else ROUNDS, Stopwatch()
     result = sterna.sample(
         target,
@@ -67,14 +66,14 @@ def run(case: Case, target: sterna.Target, n_scans: int, keep: str = "target") -
 
 
 def cost(case: Case, target: sterna.Target) -> str:
-    """Return a line; evaluations of the sampling phase are those that a longer run has more than a shorter one."""
+    """Return a line; evaluations of the sampling phase are the difference between a longer and a shorter run."""
     n_scans = HEAVY_SCANS if case.heavy else SCANS
     short, _ = run(case, target, 1)
     result, scan = run(case, target, n_scans + 1)
     evaluations = (result.evaluations - short.evaluations) / n_scans
     exploration = scan / ((case.n_chains - 1) * result.explorations)
     passes = getattr(target.explorer, "passes", "-")
-    # the reference's draw is evaluated once; an explorer that evaluates nothing else has moves of its own
+    # the draw from the reference is evaluated once; an explorer without other evaluations computes changes itself
     per_evaluation = f"{1e6 * scan / evaluations:.2f}" if evaluations > 2 else "-"
     return (
         f"{case.label:<15}{case.n_chains:>8}{result.explorations:>8}{passes!s:>8}{1e3 * scan:>12.3f}"
@@ -85,7 +84,7 @@ def cost(case: Case, target: sterna.Target) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Ready:
-    """An explorer that is bound already, as the tables of some are filled when they give their first parameters."""
+    """An explorer that is already bound, because some fill their tables when they return their initial parameters."""
 
     bound: Any
 
@@ -96,7 +95,7 @@ class Ready:
 def explored(
     target: sterna.Target, explorer: Any, result: sterna.Result, n_scans: int, edit: Callable[[Any], None] | None = None
 ) -> tuple[float, float]:
-    """Seconds and evaluations of an exploration, in the mean over chains, from the states where a run ended.
+    """Return seconds and evaluations per exploration, averaged over chains, from the final states of a run.
 
     The explorer's parameters are tuned on these states first. `edit` may change them.
     """
@@ -125,22 +124,22 @@ def explored(
 
 
 def show_parts(title: str, parts: Sequence[tuple[str, tuple[float, float]]], scan: float, chains: int) -> None:
-    """Print what an exploration's parts take, and what a scan does beside exploring."""
+    """Print the parts of an exploration, and the exploration and total time of a scan."""
     print(f"\n{title}")
     for name, (seconds, evaluations) in parts:
         alone = f"{1e6 * seconds / evaluations:>10.2f} us each" if evaluations >= 1 else ""
         print(f"    {name:<52}{1e6 * seconds:>10.1f} us{evaluations:>10.1f} evaluations{alone}")
     whole = (chains - 1) * parts[0][1][0]
-    print(f"    {'a scan: explorations, and all of it':<52}{1e3 * whole:>10.1f} ms{1e3 * scan:>10.1f} ms")
+    print(f"    {'a scan: explorations, total':<52}{1e3 * whole:>10.1f} ms{1e3 * scan:>10.1f} ms")
 
 
 def minus(part: tuple[float, float], rest: tuple[float, float]) -> tuple[float, float]:
-    """Difference of what two explorers take."""
+    """Return the difference between two explorers."""
     return part[0] - rest[0], part[1] - rest[1]
 
 
 def copy_number_parts(target: sterna.Target, result: sterna.Result, scan: float) -> None:
-    """Time the two blocks of variables, each with the other left alone (no passes)."""
+    """Time the two blocks of variables, each without passes over the other."""
     explorer = target.explorer
     assert isinstance(explorer, Blocks)
     (whole, by_whole), (local, by_local) = explorer.explorers.items()
@@ -183,7 +182,7 @@ def phylo_species_parts(target: sterna.Target, result: sterna.Result, scan: floa
     begin = explored(target, target.explorer, result, 200, without(SWEEPS))
     parts = [
         ("all", whole),
-        ("slices of all branch lengths, and their law", minus(lengths, begin)),
+        ("slices of all branch lengths, and their prior", minus(lengths, begin)),
         ("exchanges of neighbours", minus(whole, lengths)),
         ("partial likelihoods at the start, labels at the end", begin),
     ]
@@ -207,16 +206,16 @@ def main() -> None:
         targets[case.label] = target_of(case)
         print(cost(case, targets[case.label]), flush=True)
     print(
-        "chains: both ends; explore: explorations of a chain in a scan; passes: of the explorer over all variables;\n"
-        "us/expl.: a scan's time by chains and explorations; evals: whole evaluations and local changes;\n"
-        "us/eval.: a scan's time by them, where the explorer evaluates; alone: a whole evaluation by itself."
+        "chains: with both ends; explore: explorations per chain and scan; passes: of the explorer over variables;\n"
+        "us/expl.: time per chain and exploration; evals: full evaluations and local changes;\n"
+        "us/eval.: time per evaluation, if the explorer evaluates; alone: time of a full evaluation on its own."
     )
     for case in TABLE1:
         if case.label in PARTS:
             target = targets[case.label]
             result, scan = run(case, target, HEAVY_SCANS, keep="all")
             PARTS[case.label](target, result, scan / result.explorations)
-    print(f"\n{time.perf_counter() - began:.0f} s in all")
+    print(f"\n{time.perf_counter() - began:.0f} s in total")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compiles the hand-written C programs and lends them NumPy's arrays."""
+"""Compile the hand-written C programs and pass NumPy arrays to them."""
 
 import ctypes
 import subprocess
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-# C99 proper also keeps multiplication and addition apart, as Numba does: the sums agree to the last bit. Joined, the
-# sum of d squares would be a chain of d fused operations, which take longer than additions.
+# Strict C99 does not fuse multiplication and addition, and neither does Numba: the sums agree to the last bit. Fused,
+# the sum of d squares would be a chain of d fused operations, which take longer than additions.
 FLAGS = ["-std=c99", "-O3", "-march=native", "-Wall", "-Wextra", "-pedantic", "-shared", "-fPIC"]
 
 
@@ -27,13 +27,13 @@ def build(source: str, **constants: int) -> ctypes.CDLL:
 
 
 def address(array: Any) -> ctypes.c_void_p:
-    """Pointer to an array's memory, which the caller keeps alive."""
+    """Return a pointer to an array's memory, which the caller must keep alive."""
     assert array.flags.c_contiguous
     return ctypes.c_void_p(array.ctypes.data)
 
 
 def integer(value: int) -> ctypes.c_int64:
-    """A whole number as all C programs here take it."""
+    """Return an integer of the type that all C programs here use."""
     return ctypes.c_int64(value)
 
 
@@ -50,7 +50,7 @@ class Round(ctypes.Structure):
 
 
 def ziggurat() -> dict[str, Any]:
-    """NumPy's tables of the normal distribution, as Numba has them."""
+    """NumPy's ziggurat tables of the normal distribution, from Numba."""
     from numba.np.random import _constants
 
     within = np.ascontiguousarray(_constants.ki_double, dtype=np.uint64)

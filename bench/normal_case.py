@@ -1,4 +1,4 @@
-"""The normal model: sterna's slice update and whole scans against C."""
+"""The normal model: slice updates and complete scans, compared with C."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,14 +17,14 @@ from sterna.ground.compilation import address_of, as_pointer, row
 from sterna.ground.streams import new_generator, scan_key, start_stream
 
 SEED = 1
-# The round whose keys exploration alone uses, here and in C.
+# The round number in the keys of exploration without communication, here and in C.
 NUMBER = 1
 PILOT_ROUNDS, PILOT_SCANS = 5, 100
 
 
 @njit(nogil=True, error_model="numpy")
 def explore_scans(plan, copy, statistics, first, last, stream):
-    """Explore every chain but the reference's, with streams and the call by address as in a round."""
+    """Explore every chain except the reference, with streams and calls by address as in a round."""
     program = view(plan.block)
     words = as_pointer(stream.ctypes.data, types.uint64)
     data = as_pointer(plan.explorer_data.ctypes.data, types.int64)
@@ -41,7 +41,7 @@ ALIVE: list[Any] = []
 
 
 def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scans: int) -> Plan:
-    """All that is frozen during a round."""
+    """Everything that is fixed during a round."""
     bound = explorer.bind(target)
     # addresses do not keep their arrays alive
     ALIVE.append(bound)
@@ -53,7 +53,7 @@ def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scan
         scheme=DEO,
         schedule=schedule,
         parameters=np.ascontiguousarray(parameters),
-        # what is known of the normal model; exploration alone does not ask
+        # not used by exploration without communication
         pivot=np.diff(-0.5 * target.dimension * np.log1p(4.0 * schedule)),
         centre=-2.0 * target.dimension / (1.0 + 4.0 * schedule),
         seed=SEED,
@@ -65,7 +65,7 @@ def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scan
 
 @dataclass
 class Case:
-    """A tuned start, from which both programs run the same scans."""
+    """A tuned initial state, from which both programs run the same scans."""
 
     dimension: int
     chains: int
@@ -76,17 +76,17 @@ class Case:
 
     @property
     def widths(self) -> Any:
-        """Widths alone, as C takes them."""
+        """Return the slice widths, in the layout that C uses."""
         return np.ascontiguousarray(self.parameters[:, 2 : 2 + self.dimension])
 
     @property
     def label(self) -> str:
-        """The case in a few words."""
+        """Return a short description of the case."""
         return f"normal d={self.dimension}, {self.chains} chains"
 
 
 def tuned_case(dimension: int, chains: int) -> Case:
-    """Tune the schedule by a short run, and the widths by sterna's own rule over a pilot at that schedule."""
+    """Tune the schedule in a short run, and the widths by sterna's rule in a pilot run with that schedule."""
     target, explorer = sterna.models.normal(dim=dimension), sterna.Slice()
     run = sterna.sample(target, n_chains=chains, n_rounds=7, seed=SEED, progress=False)
     copy, (stream, _) = new_copy(chains, dimension), new_generator()
@@ -103,7 +103,7 @@ def tuned_case(dimension: int, chains: int) -> Case:
 
 
 def race_slices(case: Case, target: Any, n_scans: int, limit: float | None, label: str) -> Row:
-    """Exploration alone, per likelihood evaluation."""
+    """Compare exploration without communication, per likelihood evaluation."""
     library = native.build("normal", DIMENSION=case.dimension)
     plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
     copy, (stream, _), widths = new_copy(case.chains, case.dimension), new_generator(), case.widths
@@ -127,7 +127,7 @@ def race_slices(case: Case, target: Any, n_scans: int, limit: float | None, labe
 
 
 def race_scans(case: Case, n_scans: int, limit: float) -> Row:
-    """Whole scans with swaps and recording, per likelihood evaluation."""
+    """Compare complete scans with swaps and recording, per likelihood evaluation."""
     target = sterna.models.normal(dim=case.dimension)
     library = native.build("normal", DIMENSION=case.dimension)
     plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
@@ -153,7 +153,7 @@ def race_scans(case: Case, n_scans: int, limit: float) -> Row:
 
 
 class _Side:
-    """One program's arrays; touched before the clock starts, so that it does not time the paging-in of memory."""
+    """One program's arrays, written before timing starts, so that page faults are not timed."""
 
     def __init__(self, case: Case, n_scans: int) -> None:
         self.copy = new_copy(case.chains, case.dimension)
@@ -163,17 +163,17 @@ class _Side:
         self.start = [array.copy() for array in self.results()]
 
     def results(self) -> list[Any]:
-        """All that a round writes."""
+        """Return everything that a round writes."""
         return [*self.copy[:-1], *self.record, self.statistics]
 
     def restart(self) -> None:
-        """Put everything back to the start."""
+        """Reset everything to the initial state."""
         for array, start in zip(self.results(), self.start, strict=True):
             array[...] = start
 
 
 def _c_round(case: Case, plan: Plan, side: _Side, n_scans: int) -> tuple[native.Round, Any]:
-    """The C program's round, and the arrays that it points to."""
+    """Return the C program's round, and the arrays it points to."""
     arrays = {
         **side.copy._asdict(), **side.record._asdict(), **native.ziggurat(),
         "schedule": case.schedule, "widths": case.widths, "pivot": plan.pivot, "centre": plan.centre,

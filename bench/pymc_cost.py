@@ -1,8 +1,8 @@
-"""Measures what PyMC models cost in sterna: an evaluation, a gradient, a draw from the prior, and the start.
+"""Measure the cost of PyMC models in sterna: an evaluation, a gradient, a draw from the prior, and the start-up.
 
-Run `python bench/pymc_cost.py` in an environment with pymc and nutpie. An evaluation is that of the prior and the
-likelihood from compiled code, as explorers ask for them; PyMC's is its own compiled function of one flat vector, called
-from Python. nutpie's is its compiled function of log-density and gradient, called from compiled code.
+Run `python bench/pymc_cost.py` in an environment with pymc and nutpie. An evaluation is that of prior and
+likelihood from compiled code, as in explorers; for PyMC it is its own compiled function of one flat vector, called
+from Python; for nutpie, its compiled function of log-density and gradient, called from compiled code.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ from sterna.engine.round import draw_states
 from sterna.ground.compilation import as_pointer
 from sterna.ground.streams import new_generator
 
-# threads of BLAS would time the machine's load; the run itself keeps to one, too
+# with several BLAS threads, times would depend on the load of the machine; the run itself uses one as well
 threadpoolctl.threadpool_limits(limits=1, user_api="blas")
 TOOLS = str(Path(__file__).parents[1] / "tests" / "tools")
 EVALUATIONS = 3000
@@ -53,7 +53,7 @@ def evaluate_both(block, x, log_densities, times):
 
 
 def nutpie_gradient(model):
-    """A compiled loop around nutpie's own function, as its sampler calls it: by address."""
+    """A compiled loop around nutpie's function, called by address as in its sampler."""
     made = nutpie.compile_pymc_model(model)
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *[ctypes.c_void_p] * 4)
     function, data = kind(made.compiled_logp_func.address), made.user_data.ctypes.data
@@ -78,7 +78,7 @@ def large_mixture():
 
 
 def figures(name, model):
-    """Microseconds of an evaluation by sterna and PyMC, of a gradient by sterna and nutpie, and of a draw."""
+    """Return microseconds per evaluation in sterna and PyMC, per gradient in sterna and nutpie, and per draw."""
     target = sterna.from_pymc(model)
     x = np.zeros((1, target.dimension))
     stream, rng = new_generator()
@@ -116,7 +116,7 @@ def figures(name, model):
 
 
 def start(name):
-    """Seconds until the first scan, in a fresh process."""
+    """Return the seconds until the first scan, in a new process."""
     code = START.format(tools=TOOLS, name=name)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return [float(word) for word in done.stdout.split()]
@@ -141,7 +141,7 @@ def main():
     show("microseconds a gradient", "nutpie", "sterna", gradients)
     print("\na draw from the prior and a scan that contains one")
     print("\n".join(draws))
-    print("\nseconds to make a target, and from sterna.sample to the first scan, in a fresh process")
+    print("\nseconds to create a target, and from sterna.sample to the first scan, in a new process")
     for name in ("mixture", "eight_schools", "gaussian_process"):
         print(f"{name}: {' '.join(f'{seconds:.1f}' for seconds in start(name))}")
 

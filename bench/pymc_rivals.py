@@ -1,7 +1,7 @@
-"""Compares NUTS, PyMC's sequential Monte Carlo and sterna on PyMC models of two modes.
+"""Compare NUTS, PyMC's sequential Monte Carlo and sterna on PyMC models with two modes.
 
-Run `python bench/pymc_rivals.py`. The share of draws in one mode is compared with the exact one, by quadrature.
-Discrete variables are moved by PyMC's own compound steps in pm.sample. Seconds count compilation, kept on disk.
+Run `python bench/pymc_rivals.py`. The fraction of draws in one mode is compared with the exact one, from quadrature.
+In pm.sample, discrete variables are updated by PyMC's own compound steps. Times include compilation, cached on disk.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ LIMIT = 300
 
 
 def far_apart():
-    """Write two components that no local step can exchange."""
+    """Return a model with two components that no local step can exchange."""
     y = np.concatenate([np.linspace(-6.0, -4.0, 8), np.linspace(4.0, 6.0, 12)])
     with pm.Model() as model:
         mu = pm.Normal("mu", 0, 5, shape=2)
@@ -36,7 +36,7 @@ def far_apart():
 
 
 def far_share():
-    """Share of mu[0] < mu[1], by quadrature."""
+    """Return the probability of mu[0] < mu[1], by quadrature."""
     from pymc_models import line
     from scipy import stats
 
@@ -70,19 +70,19 @@ SAMPLERS = {"pm.sample": by_nuts, "pm.sample_smc": by_smc, "sterna": by_sterna}
 
 
 def cases():
-    """Return the models and the exact shares of mu[0] < mu[1]."""
+    """Return the models and the exact probabilities of mu[0] < mu[1]."""
     from pymc_models import mixture, mixture_truth, mixture_with_indicators
 
     near = mixture_truth().means["below"]
     return {
-        "two near modes": (mixture, near),
-        "two far modes": (far_apart, far_share()),
-        "two near modes, with indicators": (mixture_with_indicators, near),
+        "two close modes": (mixture, near),
+        "two distant modes": (far_apart, far_share()),
+        "close modes, with indicators": (mixture_with_indicators, near),
     }
 
 
 def one_run(case, sampler, seed):
-    """Print the share found and the seconds, in a process of its own."""
+    """Print the estimate and the seconds; runs in its own process."""
     model = cases()[case][0]()
     began = time.perf_counter()
     with contextlib.redirect_stderr(io.StringIO()):
@@ -91,7 +91,7 @@ def one_run(case, sampler, seed):
 
 
 def found_by(case, sampler, seed):
-    """Return share and seconds, from a process that is ended with all that it started when its time is over.
+    """Return the estimate and the seconds, from a process that is stopped with all its children after a time limit.
 
     If it did not end, or failed, return why.
     """
@@ -110,7 +110,7 @@ def found_by(case, sampler, seed):
 
 
 def main():
-    print("| model | exact share | sampler | shares found, three seeds | seconds, each |\n|---|---|---|---|---|")
+    print("| model | exact fraction | sampler | estimates, three seeds | seconds, each |\n|---|---|---|---|---|")
     for case, (_, exact) in cases().items():
         for sampler in SAMPLERS:
             runs = []

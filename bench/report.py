@@ -1,4 +1,4 @@
-"""Interleaved clocks and plain tables."""
+"""Interleaved timing and plain tables."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,13 +10,13 @@ REPEATS = 7
 
 
 def race(contestants: Sequence[Callable[[], float]], repeats: int = REPEATS) -> list[float]:
-    """Least seconds of each contestant, taking turns so that a slow spell of the machine meets all of them."""
+    """Return the minimum seconds of each program; they alternate, so that a slow period affects all of them."""
     seconds = [[contestant() for contestant in contestants] for _ in range(repeats)]
     return np.min(seconds, axis=0).tolist()
 
 
 def clock(work: Callable[[], object]) -> float:
-    """Seconds that a call takes."""
+    """Return the seconds that a call takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
@@ -24,7 +24,7 @@ def clock(work: Callable[[], object]) -> float:
 
 @dataclass(frozen=True)
 class Row:
-    """One line: a figure, what it is compared with, and the limit of their ratio."""
+    """One line: a figure, the figure it is compared with, and the limit of their ratio."""
 
     case: str
     base: float
@@ -36,7 +36,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the limit holds."""
+        """Return whether the ratio is within its limit."""
         if self.limit is None:
             return "-"
         good = self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
@@ -54,7 +54,7 @@ def show(title: str, base: str, figure: str, rows: Sequence[Row]) -> None:
 
 
 def agreement(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> str:
-    """Say how far two programs' results agree: to the bit, within 1e-9, or not."""
+    """Return how well the results of two programs agree: to the bit, within 1e-9, or not."""
     if all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True)):
         return "same bits"
     if all(np.allclose(a, b, rtol=1e-9, atol=1e-12) for a, b in zip(ours, theirs, strict=True)):

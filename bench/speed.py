@@ -1,6 +1,6 @@
-"""Measures sterna against a hand-written C program of the same algorithm, and two threads against one.
+"""Compare sterna with a hand-written C program of the same algorithm, and two threads with one.
 
-Run `python bench/speed.py`. Every figure is the least of seven repeats in which the programs take turns.
+Run `python bench/speed.py`. Every figure is the minimum of seven repeats in which the programs alternate.
 """
 
 import os
@@ -16,7 +16,7 @@ import sterna
 
 
 def log_likelihood(x):
-    """A user's own function of the same model, in ordinary Python."""
+    """A user's function of the same model, in ordinary Python."""
     total = 0.0
     for value in x:
         total += value**2
@@ -24,12 +24,12 @@ def log_likelihood(x):
 
 
 def log_likelihood_of_arrays(x):
-    """The same with whole arrays, for which compiled NumPy makes a new array at every evaluation."""
+    """The same with array operations, for which compiled NumPy creates an array at every evaluation."""
     return -2.0 * np.sum(x**2)
 
 
 def race_users(cases) -> list[Row]:
-    """Slice updates of a user's functions; that of arrays has no limit, but shows what the style costs."""
+    """Compare slice updates of a user's functions; the one with arrays has no limit and shows the cost of arrays."""
     rows = []
     for (case, scans), limit in zip(cases, (2.0, 1.3), strict=True):
         reference = {"x": sterna.Normal(0, 1, shape=case.dimension)}
@@ -41,13 +41,13 @@ def race_users(cases) -> list[Row]:
 
 def main() -> None:
     """Run all cases."""
-    print(f"load before the start: {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores (the threads need two free ones)")
+    print(f"load average at the start: {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores (threads need two idle ones)")
     cases = [(tuned_case(5, 30), 20_000), (tuned_case(100, 10), 150)]
     builtin = [sterna.models.normal(dim=case.dimension) for case, _ in cases]
     rows = [race_slices(case, target, scans, 1.3, "") for (case, scans), target in zip(cases, builtin, strict=True)]
-    show("Slice update alone: nanoseconds per likelihood evaluation", "C", "sterna", rows)
+    show("Slice updates only: nanoseconds per likelihood evaluation", "C", "sterna", rows)
     rows = [race_scans(case, scans, 1.5) for case, scans in cases]
-    show("Whole scan with swaps and recording: nanoseconds per likelihood evaluation", "C", "sterna", rows)
+    show("Complete scans with swaps and recording: nanoseconds per likelihood evaluation", "C", "sterna", rows)
     show("Slice update of a user's function: nanoseconds per likelihood evaluation", "C", "sterna", race_users(cases))
     show("Heat bath: nanoseconds per spin update", "C", "sterna", [race_spins(20, 30, 1000, 1.5)])
     show("Two copies: seconds of sampling", "1 thread", "2 threads", race_threads(1.7))

@@ -1,4 +1,4 @@
-"""The Ising model: sterna's heat bath against C."""
+"""The Ising model: heat bath, compared with C."""
 
 import ctypes
 
@@ -13,7 +13,7 @@ from sterna.ground.streams import new_generator
 
 
 def race_spins(size: int, chains: int, n_scans: int, limit: float) -> Row:
-    """Heat bath alone at evenly spaced betas, per spin update."""
+    """Compare the heat bath at evenly spaced betas, per spin update."""
     target, sites = sterna.models.ising(size=size), size * size
     explorer, schedule = target.explorer, np.linspace(0.0, 1.0, chains)
     library = native.build("spins", SIZE=size)

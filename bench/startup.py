@@ -1,6 +1,6 @@
-"""Measures what a user waits for and what a run holds in memory.
+"""Measure the time until results and the memory of a run.
 
-Run `python bench/startup.py`. Every figure is taken in a fresh process; times are the least of a few.
+Run `python bench/startup.py`. Every figure is measured in a new process; times are the minimum of a few.
 """
 
 import os
@@ -18,13 +18,13 @@ sampled = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 result.to_dict()
 print(sampled, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
-# ru_maxrss counts kilobytes on Linux and bytes on macOS.
+# ru_maxrss is in kilobytes on Linux and in bytes on macOS.
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 COMMAND = ["-m", "sterna", "run", "normal", "--json"]
 
 
 def run_python(arguments: Sequence[str], cache: Path) -> tuple[float, str]:
-    """Seconds and standard output of a fresh interpreter with its compilation cache in `cache`."""
+    """Return seconds and standard output of a new interpreter with its compilation cache in `cache`."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
     began = time.perf_counter()
     done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False)
@@ -35,7 +35,7 @@ def run_python(arguments: Sequence[str], cache: Path) -> tuple[float, str]:
 
 
 def line(case: str, figure: float, unit: str, limit: float) -> None:
-    """Print one figure and whether it keeps its limit."""
+    """Print one figure and whether it is within its limit."""
     verdict = "ok" if figure < limit else "MISS"
     print(f"{case:<52}{figure:>10.3g} {unit:<3}{'< ' + format(limit, 'g'):>9}  {verdict}", flush=True)
 

@@ -1,4 +1,4 @@
-"""Print theory beside simulation and the engine, and how the index process nears its limits (`make theory`)."""
+"""Compare theory, simulation and the engine, and show convergence to the scaling limits (`make theory`)."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ COLUMNS = ("W1 paths", "W1 exact", "KS paths", "KS exact", "seconds")
 
 
 def round_trip_times() -> None:
-    """E[T] of one replica by the theorem, by the simulated index process, and by the engine."""
+    """Print E[T] of one replica from the theorem, the simulated index process, and the engine."""
     print(f"expected round-trip times in scans; {TRIPS} simulated trips, engine: {COPIES} copies of {SCANS} scans")
     print(
         f"{'scheme':<8}{'N':>5}{'theorem':>11}{'simulated':>11}{'error':>8}{'z':>7}{'engine':>11}{'error':>8}{'z':>7}"
@@ -39,14 +39,14 @@ def round_trip_times() -> None:
 
 
 def optimal_rejections(barrier: float, last: int) -> np.ndarray:
-    """Exact rejections of the normal model in two dimensions on its optimal schedule, at a given barrier."""
+    """Return exact rejections of the normal model in two dimensions on its optimal schedule, for a given barrier."""
     precision = math.exp(2.0 * barrier)
     generator = theory.optimal_generator(lambda beta: theory.normal_barrier(beta, 2, precision))
     return exact.normal_rejections(theory.generated_schedule(generator, last + 1), 2, precision)
 
 
 def rates() -> None:
-    """Round-trip rates on optimal schedules as the number of chains grows, predicted and simulated."""
+    """Print predicted and simulated round-trip rates on optimal schedules as the number of chains grows."""
     print("\nround trips per scan on optimal schedules (normal model in two dimensions); simulated: 4000 trips")
     print(f"{'Lambda':>7}{'N':>7}{'DEO':>10}{'simulated':>11}{'error':>9}{'SEO':>12}{'simulated':>11}{'error':>9}")
     for barrier in (1.0, 5.0, 20.0):
@@ -64,15 +64,17 @@ def rates() -> None:
 
 
 def scaling_limits(n_paths: int = 10**6) -> None:
-    """Distances of the scaled index process from its limits."""
+    """Print distances of the scaled index process from its limits."""
     barrier, start = 3.0, 0.3
-    print(f"\ndistance from the limit, Lambda = {barrier:g}, start {start}: {n_paths} paths, and the exact law")
+    print(
+        f"\ndistance from the limit, Lambda = {barrier:g}, start {start}: {n_paths} paths, and the exact distribution"
+    )
     print(f"{'scheme':<8}{'time':>6}{'N':>6}" + "".join(f"{name:>11}" for name in COLUMNS))
     for scheme, times in (("deo", (0.5, 2.0)), ("seo", (0.02, 0.2))):
         for at, last in itertools.product(times, (10, 100, 1000)):
             rejection = optimal_rejections(barrier, last)
             begin = time.perf_counter()
-            # beyond 3e10 steps there is the exact law alone
+            # beyond 3e10 steps only the exact distribution is computed
             simulated = theory.scans_per_time(last + 1, scheme) * at * n_paths < 3e10
             ends = theory.scaled_index_ends(rejection, at, n_paths, start, 1, scheme) if simulated else None
             seconds = time.perf_counter() - begin
@@ -91,14 +93,14 @@ def scaling_limits(n_paths: int = 10**6) -> None:
 
 
 def limit(scheme: str, barrier: float, at: float, start: float):  # type: ignore[no-untyped-def]
-    """Distribution function of the limit."""
+    """Return the distribution function of the limit."""
     if scheme == "deo":
         return lambda place: theory.piecewise_deterministic_cdf(place, barrier, at, start)
     return lambda place: theory.brownian_motion_cdf(place, at, start)
 
 
 def limit_draws(n_paths: int = 10**6) -> None:
-    """Draws of the limits against their own distribution functions: the noise below which no distance can fall."""
+    """Compare draws of the limits with their distribution functions: the noise level of all distances."""
     print(f"\nW1 between {n_paths} draws of a limit, rounded to 1/2000, and its distribution function")
     for scheme, at in (("deo", 0.5), ("deo", 2.0), ("seo", 0.02), ("seo", 0.2)):
         begin = time.perf_counter()
@@ -108,12 +110,12 @@ def limit_draws(n_paths: int = 10**6) -> None:
             ends = theory.brownian_motion_ends(at, n_paths, 0.3)
         seconds = time.perf_counter() - begin
         distance = wasserstein(law_of(ends, 2000), limit(scheme, 3.0, at, 0.3))
-        print(f"{scheme:<8}{at:>6g}{distance:>11.6f}{n_paths / seconds:>14.2e} draws a second")
+        print(f"{scheme:<8}{at:>6g}{distance:>11.6f}{n_paths / seconds:>14.2e} draws per second")
 
 
 def speed() -> None:
-    """Steps of the simulated index process a second."""
-    print(f"\n{'scheme':<8}{'N':>5}{'rejection':>11}{'million steps a second':>25}")
+    """Print steps per second of the simulated index process."""
+    print(f"\n{'scheme':<8}{'N':>5}{'rejection':>11}{'million steps per second':>25}")
     for scheme, last, rejection in itertools.product(("deo", "seo"), (10, 100), (0.05, 0.5)):
         probabilities = np.full(last, rejection)
         theory.simulate_round_trips(probabilities, 1, scheme)
@@ -130,4 +132,4 @@ if __name__ == "__main__":
     scaling_limits()
     limit_draws()
     speed()
-    print(f"\n{time.perf_counter() - begin:.0f} s in all")
+    print(f"\n{time.perf_counter() - begin:.0f} s in total")

@@ -1,4 +1,4 @@
-"""Two independent copies: two threads against one."""
+"""Two independent copies: two threads compared with one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ import sterna
 
 
 def race_threads(limit: float) -> list[Row]:
-    """Sampling time of two copies by one thread over that by two, and whether the draws are the same bits."""
+    """Return the ratio of sampling times of two copies with one and two threads, and whether the bits agree."""
     return [
         _race("normal d=100, 10 chains, 2 copies", sterna.models.normal(dim=100), 10, 1000, limit),
         _race("ising 30x30, 30 chains, 2 copies", sterna.models.ising(size=30), 30, 4000, limit),
@@ -34,4 +34,4 @@ def _race(label: str, target: Any, chains: int, n_scans: int, limit: float) -> R
     one, two = race([by_threads(1), by_threads(2)])
     same = "same bits" if np.array_equal(draws[1], draws[2]) else "DIFFERENT RESULTS"
     scan = 1e6 * one / (2 * n_scans)
-    return Row(label, one, two, one / two, limit, f"{same}; {scan:.0f} us a scan", at_least=True)
+    return Row(label, one, two, one / two, limit, f"{same}; {scan:.0f} us per scan", at_least=True)

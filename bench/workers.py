@@ -1,6 +1,6 @@
-"""A black-box likelihood of five milliseconds: scans per second of one process and of two, and of other executors.
+"""A black-box likelihood that takes 5 ms: scans per second with one process, two processes, and other executors.
 
-Prints the ratio and whether the bits are the same. `mpi4py.futures` runs in processes of its own (`mpiexec`).
+Prints the ratio and whether the bits are the same. `mpi4py.futures` runs in its own processes (`mpiexec`).
 """
 
 import hashlib
@@ -18,7 +18,7 @@ SECONDS = 0.005
 
 
 def log_likelihood(x):
-    """Two modes; the time goes by in Python, which holds its lock and uses a core."""
+    """Two modes; the time is spent in Python, holding the interpreter lock and a core."""
     end = time.process_time() + SECONDS
     while time.process_time() < end:
         pass

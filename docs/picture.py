@@ -1,4 +1,4 @@
-"""Make the picture of the README: what one chain sees, what sterna sees, and how replicas travel."""
+"""Plot the figure of the README: draws of a single chain, draws of sterna, and the paths of replicas."""
 
 import sys
 from pathlib import Path
@@ -19,14 +19,14 @@ import sterna  # noqa: E402
 def show_map(axis, draws, title, colour):
     """Scatter draws over the receivers."""
     axis.plot(*transmitter.RECEIVERS.T, "^", color="0.35", markersize=7)
-    # a legend's marker would look like one more receiver
+    # a marker in a legend would look like another receiver
     axis.text(2.7, 3.0, "receivers", ha="right", va="center", fontsize=8, color="0.35")
     axis.plot(draws[:, 0], draws[:, 1], ".", color=colour, alpha=0.15, markersize=3)
     axis.set(xlim=(-4.2, 4.2), ylim=(-4.2, 4.2), aspect="equal", title=title, xlabel="x", ylabel="y")
 
 
 def show_index_process(axis, paths, scans):
-    """Draw all replicas' paths over the chains, one of them in bold."""
+    """Plot the paths of all replicas across the chains, one of them in bold."""
     for replica in range(paths.shape[1]):
         axis.plot(paths[:scans, replica], color="0.85", linewidth=0.7)
     axis.plot(paths[:scans, 3], color="tab:red", linewidth=1.8)
@@ -34,7 +34,7 @@ def show_index_process(axis, paths, scans):
 
 
 def main():
-    """Sample the example and save the picture beside this file."""
+    """Sample the example and save the figure next to this file."""
     result = sterna.sample(transmitter.target(), n_chains=10, n_rounds=12, progress=False)
     draws = np.stack([result.posterior["x"].values[0], result.posterior["y"].values[0]], axis=1)
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.9), width_ratios=[1, 1, 1.5], layout="constrained")

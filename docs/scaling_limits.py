@@ -1,4 +1,4 @@
-"""Make the picture of the scaling limits: paths of the index process for growing N beside paths of the limits."""
+"""Plot the scaling limits: paths of the index process for increasing N, and paths of the limits."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ SEEDS = (1, 2)
 
 
 def show_index_process(axis, scheme, last):
-    """Draw two paths of the scaled index process, the first in bold."""
+    """Plot two paths of the scaled index process, the first in bold."""
     rejection = np.full(last, BARRIER / last)
     for seed in SEEDS[::-1]:
         path = theory.scaled_index_path(rejection, TIMES[scheme], START, 1, scheme, seed)
@@ -29,7 +29,7 @@ def show_index_process(axis, scheme, last):
 
 
 def show_limit(axis, scheme):
-    """Draw two paths of the limit."""
+    """Plot two paths of the limit."""
     for seed in SEEDS[::-1]:
         if scheme == "deo":
             path = theory.piecewise_deterministic_path(BARRIER, TIMES[scheme], START, 1, seed)
@@ -47,7 +47,7 @@ def style(scheme, seed):
 
 
 def main():
-    """Save the picture beside this file."""
+    """Save the figure next to this file."""
     figure, axes = plt.subplots(2, 4, figsize=(12, 5.4), sharex="row", sharey=True, layout="constrained")
     for row, scheme in zip(axes, ("deo", "seo")):
         for axis, last in zip(row, CHAINS):

@@ -1,4 +1,4 @@
-"""A PyMC model with two modes, sampled as it is: which mode the data prefer, and its evidence.
+"""Sample a PyMC model with two modes, unchanged: the weights of the modes, and the evidence.
 
 Run `python examples/pymc_mixture.py` after `pip install sterna[pymc]`; the first run compiles for about a minute.
 """
@@ -8,7 +8,7 @@ import pymc as pm
 
 import sterna
 
-# six of ten points belong to the component on the right, which has a weight of 0.6: most likely the second one
+# seven of the ten points are on the right: most likely the second component, which has a weight of 0.6
 DATA = np.array([-2.1, -1.3, -2.6, 1.2, 2.4, 1.9, 2.8, 2.2, 1.1, 3.0])
 
 
@@ -22,11 +22,11 @@ def model() -> pm.Model:
 
 
 def main() -> None:
-    """Sample, and say what was found."""
+    """Sample and print the results next to the exact ones."""
     result = sterna.sample(model(), seed=1)
     share = float((result.posterior["distance"] > 0).mean())
-    print(f"log evidence {result.log_evidence}; by quadrature -21.490")
-    print(f"the second component is on the right with probability {share:.2f}; by quadrature 0.82")
+    print(f"log evidence {result.log_evidence}; quadrature: -21.490")
+    print(f"the second component is on the right with probability {share:.2f}; quadrature: 0.82")
     print(result.to_arviz())
 
 

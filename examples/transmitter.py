@@ -1,7 +1,8 @@
-"""Where is the transmitter? A posterior with two modes, which one chain cannot sample and sterna can.
+"""Where is the transmitter? A posterior with two modes, which a single chain cannot sample but sterna can.
 
-Three receivers almost on a line have measured their distance to a transmitter. A place and its mirror image across
-the line explain the data nearly as well, so the posterior has two modes. The exact weight of each comes from a grid.
+Three receivers, almost on a line, have measured their distances to a transmitter. A position and its mirror image
+across the line explain the data almost equally well, so the posterior has two modes. The exact weights are computed on
+a grid.
 """
 
 import math
@@ -20,7 +21,7 @@ NOISE = 0.2
 
 
 def log_likelihood(x, y, receivers, distances, noise):
-    """Normal errors of the measured distances."""
+    """Return the log-likelihood of the measured distances, with normal errors."""
     total = 0.0
     for k in range(len(distances)):
         distance = math.sqrt((x - receivers[k, 0]) ** 2 + (y - receivers[k, 1]) ** 2)
@@ -29,7 +30,7 @@ def log_likelihood(x, y, receivers, distances, noise):
 
 
 def target() -> sterna.Target:
-    """The model: a flat prior over a square, and the three measurements."""
+    """Return the model: a uniform prior on a square, and the three measurements."""
     return sterna.Target(
         log_likelihood,
         reference={"x": sterna.Uniform(-8, 8), "y": sterna.Uniform(-8, 8)},
@@ -39,37 +40,37 @@ def target() -> sterna.Target:
 
 
 def single_chain(n_steps: int) -> np.ndarray:
-    """Draws of a random-walk Metropolis chain, as one would write it by hand."""
+    """Return draws of a random-walk Metropolis chain, as one would write it by hand."""
     rng = np.random.default_rng(1)
-    place, density = np.array([-2.0, 2.0]), -np.inf
+    position, density = np.array([-2.0, 2.0]), -np.inf
     draws = np.empty((n_steps, 2))
     for step in range(n_steps):
-        proposal = place + 0.3 * rng.standard_normal(2)
+        proposal = position + 0.3 * rng.standard_normal(2)
         proposed = log_likelihood(*proposal, RECEIVERS, DISTANCES, NOISE) if abs(proposal).max() < 8 else -np.inf
         if np.log(rng.random()) < proposed - density:
-            place, density = proposal, proposed
-        draws[step] = place
+            position, density = proposal, proposed
+        draws[step] = position
     return draws
 
 
 def exact_west() -> tuple[float, float]:
-    """Weight of the mode north-west of the line, and the log evidence, by a fine grid."""
+    """Return the weight of the mode north-west of the line and the log evidence, computed on a fine grid."""
     grid = np.linspace(-8, 8, 2001)
     x, y = np.meshgrid(grid, grid, indexing="ij")
     distance = np.hypot(x[..., None] - RECEIVERS[:, 0], y[..., None] - RECEIVERS[:, 1])
     density = np.exp(-0.5 * (((DISTANCES - distance) / NOISE) ** 2).sum(axis=-1))
-    # the prior is 1/256 on the square
+    # the prior density is 1/256 on the square
     return density[y > x].sum() / density.sum(), math.log(density.mean())
 
 
 def batch_error(indicator: np.ndarray, batches: int = 25) -> float:
-    """Standard error of the mean of correlated draws, by batch means."""
+    """Return the standard error of the mean of correlated draws, from batch means."""
     means = indicator[: len(indicator) // batches * batches].reshape(batches, -1).mean(axis=1)
     return float(means.std(ddof=1) / math.sqrt(batches))
 
 
 def picture(draws: np.ndarray, title: str) -> Panel:
-    """Draw a map of the draws in the terminal."""
+    """Plot a map of the draws in the terminal."""
     counts, _, _ = np.histogram2d(draws[:, 1], draws[:, 0], bins=(13, 35), range=[[-4, 4], [-4, 4]])
     shades = " ·░▒▓█"
     scale = (len(shades) - 1) / np.sqrt(counts.max())
@@ -78,7 +79,7 @@ def picture(draws: np.ndarray, title: str) -> Panel:
 
 
 def main() -> None:
-    """Sample, compare with the exact answer, and show both."""
+    """Sample, and compare the result with the exact answer."""
     console = Console(highlight=False)
     console.print(__doc__.split("\n\n")[0], style="bold", soft_wrap=True)
     console.print(" ".join(__doc__.split("\n\n")[1].split()))
@@ -99,7 +100,7 @@ def main() -> None:
         f"{(alone[:, 1] > alone[:, 0]).mean():.3f}",
     )
     table.add_row("log evidence", f"{evidence:.3f}", str(result.log_evidence), "-")
-    table.add_row("journeys from prior to posterior", "", f"{result.restarts}", "-")
+    table.add_row("trips from prior to posterior", "", f"{result.restarts}", "-")
     console.print(table)
 
 

@@ -136,7 +136,7 @@ __all__ = [
     "theory",
 ]
 
-# Names that need other libraries, by the module that has them.
+# Names that need optional libraries, and the modules that define them.
 _BRIDGES = {
     "JaxTarget": "sterna.bridges.jax_target",
     "from_numpyro": "sterna.bridges.numpyro_model",
@@ -146,7 +146,7 @@ _BRIDGES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a bridge when it is first asked for."""
+    """Import a bridge when it is first used."""
     if name not in _BRIDGES:
         raise AttributeError(f"module 'sterna' has no attribute {name!r}")
     from importlib import import_module

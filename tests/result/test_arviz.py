@@ -1,5 +1,8 @@
 """Results as ArviZ holds them."""
 
+import contextlib
+import sys
+
 import arviz
 import matplotlib as mpl
 import numpy as np
@@ -9,6 +12,7 @@ from pymc_models import COUNTS, change_point
 from scipy import stats
 
 import sterna
+from sterna.result.arviz import _import_arviz
 
 mpl.use("Agg")
 
@@ -79,3 +83,20 @@ def test_targets_of_sternas_own():
     np.testing.assert_array_equal(likelihood, result.log_likelihood)
     x = tree["posterior"]["x"].values
     np.testing.assert_allclose(tree["sample_stats"]["lp"] - likelihood, stats.norm.logpdf(x).sum(-1), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("message", "category", "silent"),
+    [
+        ("\\nArviZ is undergoing a major refactor to improve", FutureWarning, True),
+        ("\\nArviZ is undergoing a major refactor to improve", UserWarning, False),
+        ("Something else is deprecated", FutureWarning, False),
+    ],
+)
+def test_import_silences_only_the_daily_announcement(monkeypatch, tmp_path, message, category, silent):
+    (tmp_path / "arviz.py").write_text(f'import warnings\nwarnings.warn("{message}", {category.__name__})\n')
+    monkeypatch.delitem(sys.modules, "arviz")
+    monkeypatch.syspath_prepend(tmp_path)
+    with contextlib.nullcontext() if silent else pytest.warns(category):
+        assert _import_arviz().__file__ == str(tmp_path / "arviz.py")
+    monkeypatch.delitem(sys.modules, "arviz")

@@ -1,6 +1,6 @@
-"""Exact annealed laws: targets whose law at every beta is known, to be drawn from and to be compared with.
+"""Exact annealed distributions: targets that can be sampled and compared with exactly at every beta.
 
-Every law is made once, by `law(name)`. Its target has a gradient wherever real variables have one.
+Every distribution is created once, by `law(name)`. Its target has a gradient if its real variables have one.
 """
 
 import itertools
@@ -24,7 +24,7 @@ def nothing(beta, states):
 
 @dataclass(frozen=True)
 class Law:
-    """A target, exact draws of its annealed law, and what is known of functions of such draws."""
+    """A target, exact draws of its annealed distribution, and the distributions of functions of such draws."""
 
     target: Any
     draw: Any
@@ -32,17 +32,17 @@ class Law:
     uniforms: Any = nothing
     """uniforms(beta, states) -> columns, each of which is uniform on [0, 1]"""
     cells: Any = nothing
-    """cells(beta, states) -> pairs of the cells that the states fall into, and the probabilities of all cells"""
+    """cells(beta, states) -> pairs of cell numbers of the states and the probabilities of all cells"""
     block: Any = None
-    """The coordinates to explore, if not all; the others must stay."""
+    """The coordinates to explore, if not all; the others must not change."""
 
 
 def by_columns(target, laws):
-    """Coordinates that are independent, each of a SciPy distribution that depends on beta."""
+    """Independent coordinates, each with a SciPy distribution that depends on beta."""
     lower, upper = target.program.lower, target.program.upper
 
     def draw(beta, n, rng):
-        # what rounds to the edge of an open support takes the nearest number inside, like draws of a reference
+        # a draw that rounds to the boundary of an open support becomes the nearest number inside, as in a reference
         return np.clip(np.column_stack([one(beta).rvs(n, random_state=rng) for one in laws]), lower, upper)
 
     return Law(target, draw, lambda beta, states: [one(beta).cdf(x) for one, x in zip(laws, states.T, strict=True)])
@@ -50,7 +50,7 @@ def by_columns(target, laws):
 
 @dataclass(frozen=True)
 class Grid:
-    """A law on the line, by its density at many points."""
+    """A distribution on the real line, given by its density at many points."""
 
     points: Any
     cumulative: Any
@@ -70,7 +70,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Slope:
-    """The law of density exp(rate t) on an interval."""
+    """The distribution with density proportional to exp(rate t) on an interval."""
 
     rate: float
     low: float
@@ -91,18 +91,18 @@ class Slope:
         return self.high - 1 / self.rate + length / math.expm1(self.rate * length)
 
 
-# Normal laws.
+# Normal distributions.
 
 
 def normal_law(target, moments):
-    """Return the law of a normal vector; `moments(beta)` are its mean and its precision."""
+    """Return the distribution of a normal vector; `moments(beta)` are its mean and precision."""
 
     def draw(beta, n, rng):
         mean, precision = moments(beta)
         return rng.multivariate_normal(mean, np.linalg.inv(precision), size=n)
 
     def uniforms(beta, states):
-        """Every coordinate, and the squared distance: wrong where coordinates are right but not their dependence."""
+        """Every coordinate, and the squared distance, which is wrong if only the dependence of coordinates is wrong."""
         mean, precision = moments(beta)
         away = states - mean
         square = np.einsum("ni,ij,nj->n", away, precision, away)
@@ -137,7 +137,7 @@ def gaussian():
 
 
 def model():
-    """The built-in model, which has kernels of its own."""
+    """The built-in model, which has its own kernels."""
     return normal_law(sterna.models.normal(3, precision=5.0), lambda beta: (np.zeros(3), (1 + 4 * beta) * np.eye(3)))
 
 
@@ -151,7 +151,7 @@ def near_seen(f, y):
 
 
 def latent():
-    """A normal vector that is stored by standard normal coordinates z, whose precision is 1 + beta L'L / 0.3."""
+    """A normal vector stored as standard normal coordinates z, with precision 1 + beta L'L / 0.3."""
     target = sterna.Target(near_seen, {"f": sterna.MultivariateNormal(MEAN, COVARIANCE)}, {"y": SEEN})
     factor = np.linalg.cholesky(COVARIANCE)
 
@@ -185,7 +185,7 @@ def second_gradient(y):
 
 
 def joint():
-    """A reference of two functions, of correlation 0.8."""
+    """A reference given by functions, with correlation 0.8."""
     space = {"x": sterna.Real(), "y": sterna.Real()}
     reference = sterna.Reference(joint_draw, joint_density, space, gradient=joint_gradient)
     target = sterna.Target(second_near_one, reference, gradient=second_gradient)
@@ -197,7 +197,7 @@ def joint():
     return normal_law(target, moments)
 
 
-# Other real laws.
+# Other distributions of real variables.
 
 
 def bounded_terms(w, s, p):
@@ -230,7 +230,7 @@ def shares_gradient(p, counts):
 
 
 def simplex():
-    """Counts under a Dirichlet law, which stays one: its stored fractions are independent Betas."""
+    """Counts with a Dirichlet prior; the posterior is Dirichlet, and its stored fractions are independent Betas."""
     alpha, counts = np.array([0.7, 1.2, 2.0, 0.4]), np.array([3.0, 0.0, 5.0, 1.0])
     target = sterna.Target(shares, {"p": sterna.Dirichlet(alpha)}, {"counts": counts}, gradient=shares_gradient)
 
@@ -249,7 +249,7 @@ def bend_gradient(x, y):
 
 
 def banana():
-    """A narrow curved ridge: given x, y is normal; x itself by a grid."""
+    """A narrow curved ridge: y is normal given x; x is drawn on a grid."""
     target = sterna.Target(bend, {"x": sterna.Normal(0, 1), "y": sterna.Normal(0, 3)}, gradient=bend_gradient)
     points = np.linspace(-7, 7, 400_001)
 
@@ -294,7 +294,7 @@ def funnel_gradient(scale, effect):
 
 
 def funnel():
-    """A reference of two functions, one of whose variables is the spread of the other."""
+    """A reference given by functions, with one variable the standard deviation of the other."""
     space = {"scale": sterna.Real(lower=0), "effect": sterna.Real()}
     reference = sterna.Reference(funnel_draw, funnel_density, space, gradient=funnel_slopes)
     target = sterna.Target(funnel_terms, reference, gradient=funnel_gradient)
@@ -310,11 +310,11 @@ def funnel():
     return Law(target, draw, uniforms)
 
 
-# Real laws in one dimension.
+# Distributions of one real variable.
 
 
 def on_line(target, points, log_reference):
-    """Return the law of one real variable, by a grid."""
+    """Return the distribution of one real variable, on a grid."""
     likelihood = logs_of(target, points[:, None])[:, 1]
 
     @cache
@@ -333,7 +333,7 @@ def far_out_gradient(x):
 
 
 def heavy():
-    """Cauchy's law, and then one with tails of less weight, off its centre; the grid reaches to 1e13."""
+    """A Cauchy reference, and a shifted distribution with lighter tails; the grid extends to 1e13."""
     points = np.sinh(np.linspace(-30, 30, 60_001))
     target = sterna.Target(far_out, {"x": sterna.Cauchy(0, 1)}, gradient=far_out_gradient)
     return on_line(target, points, -np.log1p(points**2))
@@ -371,7 +371,7 @@ def away(x):
 
 
 def far_data():
-    """A narrow likelihood with heavy tails, far from a normal reference."""
+    """A narrow likelihood with heavy tails, far from the centre of a normal reference."""
     points = np.linspace(-15, 15, 60_001)
     return on_line(sterna.Target(away, {"x": sterna.Normal(-1, 2)}), points, stats.norm(-1, 2).logpdf(points))
 
@@ -385,13 +385,13 @@ def half_line_gradient(x):
 
 
 def cliff():
-    """Likelihood zero on two thirds of the reference, which counts for nothing at beta = 0."""
+    """Likelihood zero on two thirds of the reference, which has no effect at beta = 0."""
     points = np.sort(np.append(np.linspace(-8.5, 8.5, 60_001), [0.5, np.nextafter(0.5, 1.0)]))
     target = sterna.Target(half_line, {"x": sterna.Normal(0, 1)}, gradient=half_line_gradient)
     return on_line(target, points, stats.norm.logpdf(points))
 
 
-# Laws with discrete variables.
+# Distributions with discrete variables.
 
 
 def mixed_terms(z, x, k):
@@ -403,7 +403,7 @@ def mixed_gradient(z, x, k):
 
 
 def mixed_parts(beta):
-    """Weights of z, mean of x given z, precision of x, and weights of k, none of which sums to one."""
+    """Weights of z, mean of x given z, precision of x, and weights of k; weights are not normalised."""
     precision = 0.25 + beta
     means = (beta + 1.5 * beta * np.array([0.0, 1.0])) / precision
     weights = np.array([0.7, 0.3]) * np.exp(0.5 * precision * means**2 - 0.5 * beta) / math.sqrt(4 * precision)
@@ -412,7 +412,7 @@ def mixed_parts(beta):
 
 
 def mixed():
-    """A binary and a real variable that depend on each other, and an integer without an upper bound."""
+    """A binary and a real variable that depend on each other, and an unbounded integer."""
     reference = {"z": sterna.Bernoulli(0.3), "x": sterna.Normal(0, 2), "k": sterna.Poisson(6.0)}
     target = sterna.Target(mixed_terms, reference, gradient=mixed_gradient)
 
@@ -457,13 +457,13 @@ class Table:
         return np.exp(log_densities - logsumexp(log_densities))
 
     def numbers(self, states):
-        """Return the numbers of states in the list."""
+        """Return the positions of states in the list."""
         places = [np.searchsorted(values, x) for values, x in zip(self.values, states.T, strict=True)]
         return np.ravel_multi_index(places, [len(values) for values in self.values])
 
 
 def finite(target, fixed=()):
-    """Return the law of a discrete target with few states, given its first coordinates."""
+    """Return the distribution of a discrete target with few states, given its first coordinates."""
     table = Table.of(target, fixed)
     return Law(
         target,
@@ -489,7 +489,7 @@ def few_values():
     return finite(sterna.Target(few_terms, reference))
 
 
-# A reference whose coordinates depend on each other: b is drawn, and then n, whose law depends on b.
+# A reference with dependent coordinates: b is drawn first, and then n given b.
 JOINT_TABLE = np.array([[0.2, 0.1, 0.0], [0.1, 0.25, 0.35]])
 
 
@@ -507,7 +507,7 @@ def product(b, n):
 
 
 def joint_values(way=lambda function: function):
-    """Six states, one of probability zero, under a joint reference; `way` may turn compiled functions into Python's."""
+    """Six states, one of probability zero, under a joint reference; `way` can make the functions run as Python."""
     space = {"b": sterna.Binary(), "n": sterna.Integer(5, 7)}
     reference = sterna.Reference(draw_table, way(log_table), space)
     return finite(sterna.Target(way(product), reference, {"table": JOINT_TABLE}))
@@ -518,12 +518,12 @@ def hill(k):
 
 
 def integers():
-    """One integer from 0 to 20, odd values of which are rare."""
+    """One integer from 0 to 20, with rare odd values."""
     return finite(sterna.Target(hill, {"k": sterna.DiscreteUniform(0, 20)}))
 
 
 def lattice():
-    """Four spins in a field, twice joined."""
+    """Four spins in a field, on a periodic lattice of 2 x 2, where neighbours share two edges."""
     return finite(sterna.models.magnetic(size=2, coupling=0.4, field=0.2))
 
 
@@ -537,7 +537,7 @@ def glass():
     return finite(sterna.models.spin_glass(size=2, dim=2, inverse_temperature=0.5))
 
 
-# A mixture: which of three components each of four numbers comes from, given their means.
+# A mixture: the components, out of three, of four observations, given the means.
 NUMBERS = np.array([-1.8, 0.3, 2.2, 1.1])
 SHARES = np.array([0.5, 0.2, 0.3])
 PRIOR_MEANS = (-2.0, 0.0, 2.0)
@@ -558,12 +558,12 @@ def mixture_target():
 
 
 def components():
-    """The mixture's components given its means: 81 states."""
+    """The components of the mixture given its means: 81 states."""
     return finite(mixture_target(), fixed=(-1.5, 0.4, 1.9))
 
 
 def rotors():
-    """Four angles in a ring, each joined twice to two others.
+    """Four angles in a ring, each with two edges to each of its neighbours.
 
     Given two opposite ones, the others are independent, of von Mises' law; and the distance of two opposite ones has
     what is left over when the others are integrated out.
@@ -578,7 +578,7 @@ def rotors():
 
     def given(beta, first, second):
         pull = 2 * (np.exp(1j * first) + np.exp(1j * second))
-        # SciPy asks for more than 0
+        # SciPy requires a positive concentration
         return np.angle(pull), np.maximum(beta * coupling * np.abs(pull), 1e-12)
 
     def draw(beta, n, rng):
@@ -598,11 +598,11 @@ def rotors():
 
 
 def wrapped(angle):
-    """Return the same angle from -pi to pi."""
+    """Return the same angle between -pi and pi."""
     return np.remainder(angle + math.pi, 2 * math.pi) - math.pi
 
 
-# Every law, and how many comparisons are made with it: its uniform numbers, its tables of cells, and its energies.
+# Every distribution and its number of comparisons: uniform columns, tables of cells, and energies.
 COMPARISONS = {
     gaussian: 5,
     model: 5,
@@ -632,5 +632,5 @@ MAKERS = {maker.__name__: maker for maker in COMPARISONS}
 
 @cache
 def law(name):
-    """Make a law once."""
+    """Return a distribution, created once."""
     return MAKERS[name]()

@@ -1,4 +1,4 @@
-"""What is known of the phylogeny of cancer cells: all trees, with the rates integrated out in closed form."""
+"""The exact posterior of the phylogeny of cancer cells: all trees, with the rates integrated out in closed form."""
 
 import itertools
 import math
@@ -38,7 +38,7 @@ def is_tree(parent):
 
 
 def all_trees(loci, cells):
-    """All parents of loci that lead to the root, with all places of cells."""
+    """All trees of loci, with all attachments of cells."""
     nodes = range(loci + 1)
     for parent in itertools.product(nodes, repeat=loci):
         if is_tree(parent):
@@ -47,13 +47,13 @@ def all_trees(loci, cells):
 
 
 def numbers_of(states, loci, cells):
-    """Numbers of the trees of states, in the order of `all_trees`."""
+    """Return the positions of the trees of states in `all_trees`."""
     number = {(*parent, *place): k for k, (parent, place) in enumerate(all_trees(loci, cells))}
     return np.array([number[tuple(row)] for row in states[:, : loci + cells].astype(int)]), len(number)
 
 
 def log_integral(yes, no, bound):
-    """Logarithm of the integral of r^yes (1 - r)^no from 0 to a bound."""
+    """Return the logarithm of the integral of r^yes (1 - r)^no from 0 to a bound."""
     return betaln(yes + 1, no + 1) + np.log(betainc(yes + 1, no + 1, bound))
 
 
@@ -72,13 +72,13 @@ def exact_law(name, beta):
 
 
 def rate_uniforms(rates, counts, numbers, bound):
-    """Distribution functions of a rate given its tree."""
+    """Return the distribution functions of a rate given its tree."""
     yes, no = (part[numbers] + 1 for part in counts)
     return betainc(yes, no, rates) / betainc(yes, no, bound)
 
 
 def comparisons(name, beta, kernel=None, draws=40_000):
-    """Return p-values of what the kernel makes of exact draws: trees, rates given trees."""
+    """Return p-values for exact draws after the kernel: trees, and rates given trees."""
     target = model(name)
     states, law, counts, _ = exact_law(name, beta)
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Exact answers, none of them from parallel tempering."""
+"""Exact answers, none of which use parallel tempering."""
 
 import math
 
@@ -9,13 +9,13 @@ from scipy.stats import binom, multivariate_normal
 
 
 def normal_barrier(beta, dim, precision):
-    """Lambda(beta) of the normal model (paper, appendix on the Gaussian model)."""
+    """Return Lambda(beta) of the normal model (paper, appendix on the Gaussian model)."""
     scale = 2.0 ** (1 - dim) / beta_function(dim / 2, dim / 2)
     return scale * np.log1p(np.asarray(beta) * (precision - 1))
 
 
 def normal_rejections(schedule, dim, precision):
-    """Exact rejections of the normal model.
+    """Return the exact rejections of the normal model.
 
     Energies are gamma variables of precision p, and a swap is accepted with probability 2 P(V' > V), as for any
     involution; the ratio of two of them has the F distribution.
@@ -27,7 +27,7 @@ def normal_rejections(schedule, dim, precision):
 
 
 def level_rejections(schedule, energies, log_weights):
-    """Exact rejections where log_likelihood takes the values `energies`, of reference weights exp(log_weights)."""
+    """Return exact rejections for log-likelihoods `energies` with reference weights exp(log_weights)."""
     laws = []
     for beta in schedule:
         log_densities = log_weights + beta * energies
@@ -41,7 +41,7 @@ def level_rejections(schedule, energies, log_weights):
 
 
 def level_barrier(betas, energies, log_weights):
-    """Lambda(beta): the integral of half the mean distance of two independent energies, on a fine grid."""
+    """Return Lambda(beta): the integral of half the mean distance of two independent energies, on a fine grid."""
     grid = np.unique(np.concatenate([np.linspace(0.0, 1.0, 4001), betas]))
     distance = np.abs(energies[:, None] - energies[None, :])
     local = []
@@ -60,17 +60,17 @@ def log_evidence(energies, log_weights):
 
 
 def discrete_levels(k, a):
-    """Energy levels of the discrete model."""
+    """Return the energy levels of the discrete model."""
     return np.array([0.0, math.log(a)]), np.log(np.array([k, k + 1.0]))
 
 
 def binomial_levels(n, chance, gain):
-    """Energy levels of n independent binary coordinates, each adding `gain` to the log-likelihood."""
+    """Return the energy levels of n independent binary coordinates, each adding `gain` to the log-likelihood."""
     return gain * np.arange(n + 1.0), binom.logpmf(np.arange(n + 1), n, chance)
 
 
 def ising_levels(size, coupling=1.0, field=0.0):
-    """Energy levels of a periodic Ising lattice, counted by a transfer matrix; exp(-field s) weighs the reference."""
+    """Return the energy levels of a periodic Ising lattice by transfer matrix; reference weights are exp(-field s)."""
     rows = [[1 if row >> site & 1 else -1 for site in range(size)] for row in range(2**size)]
     spins = np.array(rows)
     within = (spins * np.roll(spins, 1, axis=1)).sum(axis=1)
@@ -78,7 +78,7 @@ def ising_levels(size, coupling=1.0, field=0.0):
     most = 2 * size * size
     total = np.zeros(2 * most + 1)
     for start in range(2**size):
-        # counts[row, energy + most] of partial lattices that began at `start`
+        # counts[row, energy + most] of partial lattices whose first row is `start`
         counts = np.zeros((2**size, 2 * most + 1))
         counts[start, most] = 1.0
         for _ in range(size):
@@ -88,7 +88,7 @@ def ising_levels(size, coupling=1.0, field=0.0):
                 for last in range(2**size):
                     grown[row] += weight * np.roll(counts[last], within[row] + between[row, last])
             counts = grown
-        # the last row is the start again: the lattice is periodic
+        # the last row equals the first: the lattice is periodic
         total += counts[start]
     levels = np.arange(-most, most + 1.0)
     seen = total > 0
@@ -116,16 +116,16 @@ def ising_log_evidence(size, coupling=1.0):
 
 
 def log_product(factors):
-    """Logarithm of a product of positive numbers."""
+    """Return the logarithm of a product of positive numbers."""
     return float(np.sum(np.log(factors)))
 
 
 def conjugate_log_evidence(y, prior_sd, noise_sd):
-    """Log density of y under N(mu, noise_sd^2) with mu from N(0, prior_sd^2): one normal vector."""
+    """Return the log-density of y ~ N(mu, noise_sd^2) with mu ~ N(0, prior_sd^2): a normal vector."""
     covariance = noise_sd**2 * np.eye(len(y)) + prior_sd**2
     return float(multivariate_normal(np.zeros(len(y)), covariance).logpdf(y))
 
 
 def beta_binomial_log_evidence(successes, trials, a, b):
-    """Log of the integral of p^k (1 - p)^(n - k) under a Beta prior, without the binomial coefficient."""
+    """Return the log of the integral of p^k (1 - p)^(n - k) under a Beta prior, without the binomial coefficient."""
     return float(betaln(a + successes, b + trials - successes) - betaln(a, b))

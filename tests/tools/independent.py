@@ -1,4 +1,4 @@
-"""A run of the engine whose exploration is exactly independent, with its exact rejections."""
+"""A run of the engine with exactly independent exploration, and its exact rejections."""
 
 import exact
 import numpy as np
@@ -9,7 +9,7 @@ COORDINATES, GAIN = 10, 2.0
 
 
 def gain(z):
-    """Independent binary coordinates, all of which one pass of the heat bath draws anew from the annealed law."""
+    """Independent binary coordinates, which one pass of the heat bath draws from the annealed distribution."""
     total = 0.0
     for value in z:
         total += GAIN * value
@@ -17,9 +17,9 @@ def gain(z):
 
 
 def engine_rates(n_chains, scheme, n_rounds, n_scans, n_copies):
-    """Restarts per scan of every copy, and the exact rejections of the schedule that the engine tuned.
+    """Return the restarts per scan of every copy, and the exact rejections of the tuned schedule.
 
-    Tuning carries its legs over to sampling, so that no restart is lost at its start.
+    Trips that started during tuning continue into sampling, so that no restart is lost at the start.
     """
     target = sterna.Target(gain, {"z": sterna.Bernoulli(0.5, shape=COORDINATES)})
     result = sterna.sample(
@@ -30,6 +30,6 @@ def engine_rates(n_chains, scheme, n_rounds, n_scans, n_copies):
 
 
 def expected_time(rates, n_chains):
-    """E[T] = (N + 1) / rate with its standard error over copies."""
+    """Return E[T] = (N + 1) / rate with its standard error over copies."""
     time = n_chains / rates.mean()
     return time, time * rates.std(ddof=1) / np.sqrt(len(rates)) / rates.mean()

@@ -1,13 +1,13 @@
 """Transition matrices of the index process (paper, appendix on its kernel).
 
-State 2 i is chain i on its way up, 2 i + 1 on its way down.
+State 2 i is chain i moving up, 2 i + 1 chain i moving down.
 """
 
 import numpy as np
 
 
 def deo_moves(rejection):
-    """Index process of DEO under perfect exploration: go on in one direction, turn where a swap is rejected."""
+    """Index process of DEO under ideal exploration: continue in one direction, turn if a swap is rejected."""
     last = len(rejection)
     moves = np.zeros((2 * last + 2, 2 * last + 2))
     for chain in range(last + 1):
@@ -26,7 +26,7 @@ def deo_moves(rejection):
 
 
 def seo_moves(rejection):
-    """Index process of SEO: the same moves, and then a coin chooses the direction of the next."""
+    """Index process of SEO: the same moves, and then a coin decides the direction of the next."""
     moves = deo_moves(rejection)
     arrived = moves.reshape(len(moves), -1, 2).sum(axis=2)
     return np.repeat(0.5 * arrived, 2, axis=1)
@@ -36,7 +36,7 @@ MOVES = {"deo": deo_moves, "seo": seo_moves}
 
 
 def scaled_law(rejection, time, start, direction, scheme):
-    """Law of the scaled index process's chain at `time`, by the exponential of its generator."""
+    """Distribution of the chain of the scaled index process at `time`, by the exponential of its generator."""
     from scipy.linalg import expm
 
     last = len(rejection)

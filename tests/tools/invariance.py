@@ -1,7 +1,7 @@
-"""Is a law left unchanged? From exact draws, ten scans, to what must be exact draws again.
+"""Is a distribution left invariant? Exact draws must be exact draws again after ten scans.
 
-`CASES` is the table of all explorers and the laws on which they are tested. Every comparison of the whole table, at all
-betas, is made at `LEVEL`: the probability that any of them raises a false alarm is at most `FALSE_ALARM`.
+`CASES` is the table of all explorers and the distributions on which they are tested. Every comparison of the whole
+table, at all betas, is made at `LEVEL`: the probability that any of them raises a false alarm is at most `FALSE_ALARM`.
 """
 
 import math
@@ -37,7 +37,7 @@ def walk(x, log_density, rng):
 
 
 class Settled:
-    """`Best` after it has chosen the second of its parts."""
+    """`Best` after it has selected the second of its parts."""
 
     def __init__(self, explorer):
         self.explorer = explorer
@@ -54,7 +54,7 @@ class Settled:
 
 
 class Own:
-    """The explorer of the target itself."""
+    """The target's own explorer."""
 
     def bind(self, target, coordinates=None):
         return target.explorer.bind(target, coordinates)
@@ -65,12 +65,12 @@ def one_for_all(explorer, *names):
 
 
 def on_reals(explorer, *names):
-    """An explorer of real variables: of the mixed law it takes the real one, and slice sampling the others."""
+    """An explorer of real variables: for `mixed` it explores the real one, and slice sampling the others."""
     return one_for_all(explorer, *names) | {"mixed": Blocks({"x": explorer, ("z", "k"): sterna.Slice()})}
 
 
 def shares(snooker=0.0, jump=0.0, radial=0.0):
-    """Shares of the moves of differential evolution, none unless given: the rest are plain."""
+    """Fractions of the moves of differential evolution, zero unless given; the remaining moves are plain."""
     return {"snooker": snooker, "jump": jump, "radial": radial}
 
 
@@ -89,7 +89,7 @@ DICTS = {
     "few_values": {("k", "s"): sterna.Gibbs(), "c": sterna.Metropolis()},
 }
 
-# Explorers as a user would name them, and by law the explorer that is tried on it.
+# Explorers as a user would name them, and the explorer that is tested on each distribution.
 CASES = {
     "slice": one_for_all(sterna.Slice(), *REAL, "model", "mixed", "joint_values", "glass", *DISCRETE),
     "metropolis": one_for_all(sterna.Metropolis(moves=4), *REAL, "mixed", "joint_values", *DISCRETE),
@@ -136,21 +136,21 @@ LEVEL = FALSE_ALARM / N_COMPARISONS
 
 @cache
 def exact_energies(name, beta, draws):
-    """Log-likelihoods of exact draws, other than those from which kernels start; zero likelihood is a number too."""
+    """Log-likelihoods of exact draws, other than those from which kernels start; likelihood zero is a finite number."""
     chosen = law(name)
     states = chosen.draw(beta, draws, np.random.default_rng(SEED + 1))
     return comparable(logs_of(chosen.target, states)[:, 1])
 
 
 def comparable(log_densities):
-    """Energies that differ by rounding alone are equal, and zero likelihood has one too."""
+    """Make energies that differ only by rounding equal, and likelihood zero finite."""
     return np.round(np.maximum(log_densities, -1e200), 9)
 
 
 def chi_square(places, probabilities):
     """Compare frequencies with probabilities.
 
-    Cells that ask for fewer than 30 draws count together, so that the law of chi-square holds as far out as `LEVEL`.
+    Cells with fewer than 30 expected draws are pooled, so that the chi-square approximation holds down to `LEVEL`.
     """
     counts = np.bincount(places.astype(int), minlength=len(probabilities))
     expected = probabilities * len(places)
@@ -164,7 +164,7 @@ def chi_square(places, probabilities):
 
 
 def compare(name, beta, states, log_densities):
-    """Return the p-values of all that is known of a law: by Kolmogorov and Smirnov, or by chi-square."""
+    """Return the p-values of all comparisons with a distribution: Kolmogorov-Smirnov or chi-square tests."""
     chosen = law(name)
     found = [stats.kstest(column, "uniform", method="asymp").pvalue for column in chosen.uniforms(beta, states)]
     found += [chi_square(*cells) for cells in chosen.cells(beta, states)]
@@ -175,7 +175,7 @@ def compare(name, beta, states, log_densities):
 
 
 def tuned(bound, name, beta):
-    """Return parameters as two rounds of tuning make them, by draws that the comparison does not see."""
+    """Return parameters after two rounds of tuning, with draws that the comparison does not use."""
     chosen = law(name)
     row = bound.start(draws_of(chosen.target))
     rng = np.random.default_rng(SEED + 2)
@@ -187,10 +187,11 @@ def tuned(bound, name, beta):
 
 
 def p_values(explorer, name, beta, draws, kernel=None, parameters=None, change=None):
-    """Return the p-values after ten scans from exact draws, by tuned parameters unless others are given.
+    """Return the p-values after ten scans from exact draws, with tuned parameters unless others are given.
 
-    Also checks that nothing left the support or the block, that every coordinate moved, and that the log-densities
-    returned are those of the states. `change` may alter the parameters in place.
+    Also check that no state left the support, that coordinates outside the block did not move, that every coordinate of
+    the block moved, and that the returned log-densities are those of the states. `change` may alter the parameters in
+    place.
     """
     chosen = law(name)
     target, bound = chosen.target, explorer.bind(chosen.target, chosen.block)
@@ -205,10 +206,10 @@ def p_values(explorer, name, beta, draws, kernel=None, parameters=None, change=N
 
 
 def check_states(chosen, before, after):
-    """Check what holds for every state."""
+    """Check conditions that hold for every state."""
     target = chosen.target
     assert ((after >= target.program.lower) & (after <= target.program.upper)).all()
     explored = np.arange(target.dimension) if chosen.block is None else chosen.block
     moved = (after != before).mean(axis=0)
-    assert moved.sum() == moved[explored].sum(), "a coordinate outside of the block moved"
+    assert moved.sum() == moved[explored].sum(), "a coordinate outside the block moved"
     assert (moved[explored] > 0.01).all(), "a coordinate hardly moved"

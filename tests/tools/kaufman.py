@@ -1,4 +1,4 @@
-"""The Ising model on a torus, exactly: its partition function (Kaufman 1949), the law of its energy, its barrier.
+"""The exact Ising model on a torus: partition function (Kaufman 1949), distribution of the energy, barrier.
 
 The sum over edges of s_i s_j is 2 M^2 - 4 k with k = 0, ..., M^2: every row and column of a torus has an even number of
 edges that disagree. So its law at beta is a Fourier transform of Z at beta + i angle, where Kaufman's formula
@@ -24,7 +24,7 @@ def log_partition(coupling, size):
 
 
 def _product(k, size, numbers, sign):
-    """Logarithm of a product over angles pi * number / size of 2 cosh (sign 1) or 2 sinh (sign -1)."""
+    """Return the logarithm of a product over angles pi * number / size of 2 cosh (sign 1) or 2 sinh (sign -1)."""
     total = 0.0
     for number in numbers:
         if number == 0:
@@ -66,14 +66,14 @@ def energy_law(beta, size):
 
 
 def local_barrier(beta, size):
-    """Half the mean distance between two independent energies at beta."""
+    """Return half the mean distance between two independent energies at beta."""
     energies, law = energy_law(beta, size)
     below = np.cumsum(law) - 0.5 * law
     return float(np.sum(law * energies * (1.0 - 2.0 * below)))
 
 
 def barrier(size, intervals=50):
-    """Betas from 0 to 1 and Lambda up to each, by Gauss and Legendre's rule of 4 points on every interval."""
+    """Return betas from 0 to 1 and Lambda up to each, by Gauss-Legendre quadrature with 4 points per interval."""
     betas = np.linspace(0.0, 1.0, intervals + 1)
     nodes, weights = np.polynomial.legendre.leggauss(4)
     step = betas[1] - betas[0]
@@ -85,14 +85,14 @@ def barrier(size, intervals=50):
 
 
 def steepest(size):
-    """Beta at which the local barrier is highest, within 1e-3."""
+    """Return the beta at which the local barrier is highest, within 1e-3."""
     betas = np.arange(0.3, 0.5, 1e-3)
     return float(betas[np.argmax([local_barrier(beta, size) for beta in betas])])
 
 
 def rejections(schedule, size):
-    """Mean rejection probabilities of independent energies at neighbouring betas, the first of which is 0."""
-    # at 0 the formula divides 0 by 0; at 1e-9 the law is the same within the rounding of its probabilities
+    """Return mean rejection probabilities of independent energies at neighbouring betas, the first of which is 0."""
+    # at 0 the formula is 0/0; at 1e-9 the distribution is the same up to rounding
     laws = [energy_law(max(beta, 1e-9), size) for beta in schedule]
     differences = np.subtract.outer(laws[0][0], laws[0][0])
     return np.array(

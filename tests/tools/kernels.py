@@ -34,7 +34,7 @@ def _apply(block, address, states, log_densities, beta, parameters, statistics, 
 
 
 def logs_of(target, states):
-    """Return what the log-densities of many states are, in the form in which kernels keep them."""
+    """Return the log-densities of many states, in the layout that kernels use."""
     states = np.ascontiguousarray(states, dtype=float)
     log_densities = np.zeros((len(states), N_LOG_DENSITIES))
     _evaluate(target.block, states, log_densities)
@@ -42,9 +42,9 @@ def logs_of(target, states):
 
 
 def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statistics=None, data=None, statistics=None):
-    """Return the states after `times` applications of the kernel, and their log_densities as it reports them.
+    """Return the states after `times` applications of the kernel, and the log-densities that it reports.
 
-    Without data of its own a kernel explores all coordinates. `statistics` receives the sums, if given.
+    Without its own data a kernel explores all coordinates. `statistics` receives the sums, if given.
     """
     states = np.ascontiguousarray(states, dtype=float).copy()
     log_densities = logs_of(target, states)
@@ -60,7 +60,7 @@ def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statisti
 
 
 def draws_of(target, seed=1):
-    """Return the function by which explorers start: n draws from the reference."""
+    """Return the function that explorers are started with: n draws from the reference."""
 
     def draw(n):
         states = np.zeros((n, target.dimension))
@@ -73,7 +73,7 @@ def draws_of(target, seed=1):
 def apply_bound(
     target, bound, states, beta, *, parameters=None, kernel=None, change=None, times=10, seed=1, statistics=None
 ):
-    """Apply a bound explorer, or another kernel in its place, by its first parameters or those given.
+    """Apply a bound explorer, or another kernel in its place, with its initial parameters or those given.
 
     `change` may alter the parameters in place. Returns states, log-densities and the sums by which the explorer is
     tuned.
@@ -90,7 +90,7 @@ def apply_bound(
 
 
 def check_memory(target, bound, states, beta=0.3):
-    """Check that a kernel writes to its row alone, and does not depend on what its working memory held before.
+    """Check that a kernel writes only to its row, and does not depend on previous contents of its working memory.
 
     For kernels without statistics: all of their row is working memory.
     """

@@ -1,4 +1,4 @@
-"""Checks that every model of data shares: against a plain likelihood, its own simulator, and exact posteriors."""
+"""Checks for all models of data: against a plain likelihood, their simulators, and exact posteriors."""
 
 from pathlib import Path
 
@@ -10,22 +10,22 @@ from scipy import stats
 
 import sterna
 
-# Two-sided, as 4 standard errors of a normal number.
+# Two-sided, like 4 standard errors of a normal variable.
 LEVEL = 6e-5
 
-# The paper's data, where they lie beside the project.
+# The paper's data, if they lie next to the project.
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 
 def use_real_data(monkeypatch):
     """Let models read the paper's data, or skip the test."""
     if not SHARED.is_dir():
-        pytest.skip("the paper's data are not beside the project")
+        pytest.skip("the paper's data are not next to the project")
     monkeypatch.setenv("STERNA_DATA", str(SHARED))
 
 
 def check_values(target, plain, draws=300, rel=1e-11, seed=1):
-    """Both log-densities at draws from the reference are those of `plain(**variables)`, written without sterna."""
+    """Check both log-densities at draws from the reference against `plain(**variables)`, written without sterna."""
     finite = 0
     for state in draws_of(target, seed)(draws):
         expected = plain(**target.space.values(state))
@@ -35,7 +35,7 @@ def check_values(target, plain, draws=300, rel=1e-11, seed=1):
 
 
 def check_gradient(target, states, rel=1e-5):
-    """The gradient is that of central differences."""
+    """Check the gradient against central differences."""
     for state in states:
         for i in range(target.dimension):
             step = 1e-5 * max(abs(state[i]), 1e-3)
@@ -44,7 +44,7 @@ def check_gradient(target, states, rel=1e-5):
 
 
 def check_simulator(targets, state, expected, moved):
-    """Data simulated at a state have the expected mean log-likelihood there, and scores of mean zero.
+    """Check that data simulated at a state have the expected mean log-likelihood there, and scores with mean zero.
 
     `targets` are of independent data, `expected` the mean log-likelihood for each. Scores are central differences by
     the coordinates `moved`. Every mean is compared by Student's test at 6e-5.
@@ -62,7 +62,7 @@ def check_simulator(targets, state, expected, moved):
 
 
 def check_run(target, evidence, means, **options):
-    """A run finds the log evidence and the means of functions of the posterior, {function: exact mean}: 6e-5 each."""
+    """Check the log evidence and posterior means of a run, {function: exact mean}, at 6e-5 each."""
     result = sterna.sample(target, progress=False, **options)
     low, high = result.log_evidence.interval(1 - LEVEL)
     assert low < evidence < high

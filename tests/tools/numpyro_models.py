@@ -1,6 +1,6 @@
-"""NumPyro models whose evidence and posterior means are known by conjugacy, quadrature or enumeration.
+"""NumPyro models with evidence and posterior means known from conjugacy, quadrature or enumeration.
 
-Each entry of `CASES` has a model, its arguments, and a function that computes the truth without any sampling.
+Each entry of `CASES` has a model, its arguments, and a function that computes the exact values without sampling.
 """
 
 import functools
@@ -27,14 +27,14 @@ LIFETIMES, CENSORED = np.array([0.4, 1.1, 0.3, 2.0]), np.array([2.5, 2.5, 2.5])
 
 
 class Truth(NamedTuple):
-    """What the posterior must be."""
+    """Exact evidence and means of a posterior."""
 
     log_evidence: float
     means: dict[str, Any]
 
 
 class Case(NamedTuple):
-    """A model and its truth."""
+    """A model and its exact values."""
 
     model: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
 
 def normal_normal(y):
-    """A normal mean, seen with the power of two of each observation, and a deterministic site."""
+    """A normal mean whose likelihood is squared, and a deterministic site."""
     mu = numpyro.sample("mu", dist.Normal(0.0, 2.0))
     numpyro.deterministic("twice", 2.0 * mu)
     with numpyro.plate("observation", len(y)), handlers.scale(scale=2.0):
@@ -146,7 +146,7 @@ def categories_truth():
 
 
 def censored(lifetimes, survived):
-    """Exponential lifetimes, some of which are known to be longer than the study."""
+    """Exponential lifetimes, some of them censored at the end of the study."""
     rate = numpyro.sample("rate", dist.Gamma(2.0, 1.5))
     numpyro.sample("lifetime", dist.Exponential(rate).expand([len(lifetimes)]), obs=lifetimes)
     numpyro.factor("survived", -rate * jnp.sum(survived))

@@ -1,4 +1,4 @@
-"""The posterior of the model of a differential equation, by importance sampling."""
+"""The posterior of the differential equation model, by importance sampling."""
 
 import numpy as np
 from scipy import optimize, stats
@@ -8,7 +8,7 @@ LN10 = np.log(10.0)
 
 
 def ode_truth(times, observations, draws=200_000):
-    """Log evidence with its error, and posterior means of t0, km0, the slower and the faster rate, and sigma.
+    """Return the log evidence with its error, and posterior means of t0, km0, the slower and faster rates, and sigma.
 
     By importance sampling in the logarithms of four parameters, with sigma integrated out.
 
@@ -29,12 +29,12 @@ def ode_truth(times, observations, draws=200_000):
     half = 0.5 * np.sum((observations - curve(log_densities)) ** 2, axis=1)
     inside = gammainc(n / 2, half / 1e-4) - gammainc(n / 2, half / 1e4)
     log_l = np.log(inside / 2) + gammaln(n / 2) - n / 2 * np.log(2 * np.pi * half) - np.log(4 * LN10)
-    # twice, as each of the two modes has one order of the rates
+    # twice, because each of the two modes has one order of the rates
     log_w = log_l + np.log(2.0) - np.log(3 * 10**3) - proposal.logpdf(log_densities)
     low, high = [-2, -5, -5, -5], [1, 5, 5, 5]
     log_w[np.any((log_densities < low) | (log_densities > high), axis=1)] = -np.inf
     weight = np.exp(log_w - logsumexp(log_w))
-    # E[sigma] given the others is a ratio of two such integrals
+    # E[sigma] given the others is the ratio of two such integrals
     sigma = np.sqrt(half) * np.exp(gammaln((n - 1) / 2) - gammaln(n / 2))
     values = np.column_stack([10.0**log_densities, sigma])
     error = np.sqrt(draws * np.sum(weight**2) - 1) / np.sqrt(draws)

@@ -1,8 +1,8 @@
-"""Run the engine's own source as plain Python, with symbolic random numbers and, if wanted, a planted fault.
+"""Run the engine's own source as plain Python, with symbolic random numbers and optionally a planted fault.
 
-The compiled engine cannot be asked for the probability of a branch. Its source can: read as plain Python, with every
-uniform number replaced by a symbol, a comparison `u < p` becomes a fork with probabilities p and 1 - p. Following all
-forks gives the exact transition matrix of the code as it stands.
+The compiled engine cannot report the probability of a branch, but its source can: run as plain Python, with every
+uniform random number replaced by a symbol, a comparison `u < p` becomes a fork with probabilities p and 1 - p.
+Following all forks gives the exact transition matrix of the code.
 """
 
 import types
@@ -16,7 +16,7 @@ SOURCE = Path(sterna.__file__).parent
 
 
 def load(path, faults=(), compiled=False, **names):
-    """Execute a source file of sterna, uncompiled or compiled anew.
+    """Execute a source file of sterna, uncompiled or compiled separately.
 
     `faults` are (old, new) texts planted in it, `names` override its globals.
     """
@@ -35,7 +35,7 @@ def load(path, faults=(), compiled=False, **names):
 
 
 class Forks:
-    """Depth-first walk over all outcomes of a piece of code that forks at comparisons with symbols."""
+    """Depth-first search over all outcomes of code that forks at comparisons with symbols."""
 
     def __init__(self):
         self.path = []
@@ -51,7 +51,7 @@ class Forks:
                 yield self.probability, result
 
     def choose(self, probability):
-        """Take the next fork: the branch on the path, or a new one, remembering the other."""
+        """Take the next fork: the branch on the path, or a new one; the other is visited later."""
         if self.place == len(self.path):
             self.pending.append([*self.path, False])
             self.path = [*self.path, True]
@@ -62,7 +62,7 @@ class Forks:
 
 
 class Symbol:
-    """A uniform number times a factor; comparing it forks."""
+    """A uniform random number times a factor; a comparison forks."""
 
     def __init__(self, forks, factor=1.0):
         self.forks, self.factor = forks, factor
@@ -74,7 +74,7 @@ class Symbol:
         return self.forks.choose(min(1.0, max(0.0, bound / self.factor)))
 
     def __floor__(self):
-        """Take one of the integers below the factor, which must be a whole number."""
+        """Take one of the integers below the factor, which must be an integer."""
         size = int(self.factor)
         assert size == self.factor
         for value in range(size - 1):

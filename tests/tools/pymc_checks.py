@@ -1,4 +1,4 @@
-"""Checks of a PyMC model's split against PyMC's own log-density, and of its draws against the prior's density."""
+"""Checks of the split of a PyMC model against PyMC's log-density, and of its draws against the prior density."""
 
 import numpy as np
 from runs import check_mean
@@ -10,7 +10,7 @@ from sterna.bridges.pytensor_numba import array_mode
 
 
 def prior_states(model, count):
-    """Draws from the prior as states, and the graphs of a state."""
+    """Return draws from the prior as states, and the graphs of a state."""
     draw = PriorDraw(model)
     rng = np.random.Generator(np.random.SFC64(7))
     example = draw.checked_example()
@@ -18,7 +18,7 @@ def prior_states(model, count):
 
 
 def own_log_density(model, states, graphs):
-    """PyMC's own joint log-density, by its own function of named values."""
+    """Return PyMC's joint log-density, by its own function of named values."""
     function = model.compile_logp(mode=array_mode())
     point = graphs.compile([*graphs.values.values()], array_mode())
     names = [value.name for value in graphs.values]
@@ -26,16 +26,16 @@ def own_log_density(model, states, graphs):
 
 
 def check_split(model, states, graphs):
-    """Prior and likelihood add up to PyMC's own log-density, to 1e-9."""
+    """Check that prior and likelihood add up to PyMC's log-density, within 1e-9."""
     both = graphs.compile(graphs.log_densities(), array_mode())
     found = np.array([np.sum(both(state)) for state in states])
     np.testing.assert_allclose(found, own_log_density(model, states, graphs), rtol=1e-9, atol=1e-9)
 
 
 def check_draws(states, graphs, mass=1.0):
-    """The mean of q/p over draws from p is 1 for any density q; p may be given up to its mass.
+    """Check that the mean of q/p over draws from p is 1 for a density q; p may be unnormalised if its mass is given.
 
-    q is normal and half as wide as the draws. A false alarm has probability 6e-5 (`check_mean`).
+    q is normal, with half the standard deviation of the draws. A false alarm has probability 6e-5 (`check_mean`).
     """
     prior, _ = graphs.log_densities()
     function = graphs.compile([prior], array_mode())

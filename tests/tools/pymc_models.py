@@ -1,4 +1,4 @@
-"""PyMC models as their users write them, each with an exact answer that neither PyMC nor sterna had a part in."""
+"""PyMC models as users write them, each with an exact answer computed without PyMC and sterna."""
 
 import math
 import warnings
@@ -19,7 +19,7 @@ import sterna
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of a posterior: the log evidence, and means of functions of the posterior's variables."""
+    """Exact values of a posterior: the log evidence, and means of functions of its variables."""
 
     log_evidence: float
     means: dict[str, float]
@@ -30,11 +30,11 @@ class Case:
     model: Callable[[], Any]
     truth: Callable[[], Truth]
     functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
-    """Of the posterior, by the names of the truth's means."""
+    """Functions of the posterior, by the names of the exact means."""
 
 
 def grid_truth(log_joint, functions):
-    """Truth from log-densities times cell volumes on a grid, and functions on the same grid."""
+    """Return exact values from log-densities times cell volumes on a grid, and functions on the same grid."""
     total = logsumexp(log_joint)
     weights = np.exp(log_joint - total)
     means = {name: float(np.sum(weights * np.broadcast_to(f, weights.shape))) for name, f in functions.items()}
@@ -42,12 +42,12 @@ def grid_truth(log_joint, functions):
 
 
 def line(low, high, count):
-    """A grid and the logarithm of its spacing."""
+    """Return a grid and the logarithm of its spacing."""
     grid = np.linspace(low, high, count)
     return grid, math.log(grid[1] - grid[0])
 
 
-# two normal components of known weights: two modes of unequal weight
+# two normal components with known weights: two modes of unequal weight
 
 MIXTURE_DATA = np.array([-2.1, -1.3, -2.6, 1.2, 2.4, 1.9, 2.8, 2.2, 1.1, 3.0])
 WEIGHTS = np.array([0.4, 0.6])
@@ -89,7 +89,7 @@ MIXTURE_FUNCTIONS = {
 }
 INDICATOR_FUNCTIONS = {**MIXTURE_FUNCTIONS, "second": lambda p: p["z"].mean("z_dim_0")}
 
-# counts whose rate changes at an unknown place
+# counts whose rate changes at an unknown time
 
 COUNTS = np.array([4, 5, 4, 0, 1, 4, 3, 4, 0, 6, 3, 1, 0, 1, 1, 0, 2, 0, 1, 0])
 
@@ -135,7 +135,7 @@ def eight_schools():
 
 
 def eight_schools_truth():
-    """Normal in all but tau, so that tau alone is left for a grid of its logarithm."""
+    """Everything is normal given tau, so only log(tau) needs a grid."""
     t, log_step = line(-16, 16, 6401)
     tau = np.exp(t)
     log_densities, mean, first = [], [], []
@@ -157,7 +157,7 @@ SCHOOL_FUNCTIONS = {
     "theta0": lambda p: p["theta"][..., 0],
 }
 
-# a horseshoe: means of which most are nothing
+# a horseshoe: means, most of which are zero
 
 MEANS = np.array([0.3, -0.8, 4.0])
 
@@ -173,7 +173,7 @@ def horseshoe():
 
 
 def horseshoe_truth():
-    """Given both scales all is normal; given tau, means are independent."""
+    """Everything is normal given both scales; given tau, the means are independent."""
     t, log_step = line(-25, 25, 1001)
     tau, local = np.exp(t)[:, None], np.exp(t)[None, :]
     log_local = stats.halfcauchy.logpdf(local) + t[None, :] + log_step
@@ -195,7 +195,7 @@ HORSESHOE_FUNCTIONS = {
     "log_tau": lambda p: np.log(p["tau"]),
 }
 
-# censored normal numbers
+# censored normal observations
 
 CENSORED_DATA = np.minimum(np.array([1.2, 2.9, 0.4, 3.0, 3.0, 2.2, 3.0, 1.7]), 3.0)
 
@@ -222,7 +222,7 @@ def censored_truth():
 
 CENSORED_FUNCTIONS = {"mu": lambda p: p["mu"], "sigma": lambda p: p["sigma"]}
 
-# a Gaussian process whose length is unknown
+# a Gaussian process with unknown length scale
 
 PLACES = np.array([0.0, 0.4, 1.0, 1.7, 2.1, 3.0])
 HEIGHTS = np.array([0.1, 0.6, 1.1, 0.9, 0.2, -0.9])
@@ -268,7 +268,7 @@ def ordered_logistic():
 
 
 def ordered_logistic_truth():
-    """The prior of the cuts is confined to c0 < c1, of probability P(N(2, 8) > 0)."""
+    """The prior of the cuts is restricted to c0 < c1, which has probability P(N(2, 8) > 0)."""
     (b, step), (c, log_step) = line(-4, 12, 241), line(-14, 14, 281)
     slope, low, high = b[:, None, None], c[None, :, None], c[None, None, :]
     ordered = low < high
@@ -289,7 +289,7 @@ ORDERED_FUNCTIONS = {
     "high": lambda p: p["cuts"][..., 1],
 }
 
-# a Potts model on a small lattice, by a potential
+# a Potts model on a small lattice, with a potential
 
 SIDE, COLOURS, COUPLING = 3, 3, 0.9
 
@@ -315,7 +315,7 @@ POTTS_FUNCTIONS = {
     "far": lambda p: p["z"][..., 0, 0] == p["z"][..., 2, 2],
 }
 
-# counts of which some are zero for another reason
+# zero-inflated counts
 
 ZEROS = np.array([0, 0, 3, 0, 5, 2, 0, 4, 0, 1])
 
@@ -340,7 +340,7 @@ def zero_inflated_truth():
 
 ZERO_FUNCTIONS = {"psi": lambda p: p["psi"], "mu": lambda p: p["mu"]}
 
-# values that are missing
+# missing values
 
 GAPS = np.array([1.0, np.nan, 2.5, 0.7, np.nan, 1.9])
 
@@ -367,7 +367,7 @@ MISSING_FUNCTIONS = {
     "gap_square": lambda p: p["y"][..., 4] ** 2,
 }
 
-# logistic growth, integrated by Euler's steps in a scan
+# logistic growth, integrated by Euler's method in a scan
 
 SIZES = np.array([0.15, 0.28, 0.37, 0.61, 0.72, 0.88])
 STEPS_BETWEEN = 5
@@ -420,7 +420,7 @@ CASES = {
 
 
 def check_case(case, **options):
-    """Run a model; evidence and means are within 4 standard errors, those of means from batches: 6e-5 each."""
+    """Run a model; check evidence and means within 4 standard errors (for means, from batches): 6e-5 each."""
     result = sterna.sample(case.model(), progress=False, **options)
     truth = case.truth()
     found = result.log_evidence

@@ -1,4 +1,4 @@
-"""Where the real data are, if they are on this machine; they are no part of the project."""
+"""Location of the real data, if they are on this machine; they are not part of the project."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is known of the phylogeny of species: exact draws of its annealed laws, by rejection from the reference."""
+"""The phylogeny of species: exact draws of its annealed distributions, by rejection from the reference."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ LEVEL = 1e-6
 # Ambiguity, missing letters, and sites that need several changes.
 FOUR = {"a": "ACGTRACA", "b": "ACGCN-CA", "c": "AGGTYCCC", "d": "CGATKACG"}
 FIVE = {**FOUR, "e": "TGAVCGAC"}
-# Few sites, so that rejection finds exact draws.
+# Few sites, so that rejection sampling is feasible.
 SHORT = {"a": "AR", "b": "A-", "c": "GC", "d": "GC"}
 SHORT_FIVE = {**SHORT, "e": "GN"}
 # A site's likelihood is at most that of two of its taxa: a transition has probability below 0.3, a purine becomes C
@@ -29,13 +29,13 @@ def model(name):
 
 
 def topology_numbers(states, taxa):
-    """Numbers of the topologies among all that occur."""
+    """Return the positions of the topologies among all that occur."""
     return np.unique(states[:, : 2 * taxa - 3], axis=0, return_inverse=True)[1].ravel()
 
 
 @cache
 def exact_draws(target, beta, count, seed):
-    """Draws of the annealed law of two sites, by rejection from the reference."""
+    """Return draws of the annealed distribution for two sites, by rejection from the reference."""
     rng, found, tried = np.random.default_rng(seed), [], 0
     while tried < count:
         states = draws_of(target, seed=seed + 1000 * len(found))(100_000)
@@ -48,7 +48,7 @@ def exact_draws(target, beta, count, seed):
 
 
 def comparisons(target, beta, kernel=None, draws=20_000, times=5):
-    """Return p-values: of what the kernel made of exact draws, against other exact draws."""
+    """Return p-values: exact draws after the kernel against other exact draws."""
     start = exact_draws(target, beta, draws, 1)
     taxa, branches = len(target.explorer.tips), 2 * len(target.explorer.tips) - 3
     after, log_densities, _ = apply_bound(target, target.explorer.bind(target), start, beta, kernel=kernel, times=times)
@@ -61,7 +61,7 @@ def comparisons(target, beta, kernel=None, draws=20_000, times=5):
     found.append(stats.ks_2samp(log_densities[:, 1], logs_of(target, exact)[:, 1]).pvalue)
     columns = [*range(branches, target.dimension)]
     found += [stats.ks_2samp(after[:, k], exact[:, k]).pvalue for k in columns]
-    # how lengths, their law and the topology go together
+    # the dependence of lengths, their prior and the topology
     means = [np.log(states[:, branches : 2 * branches]).mean(axis=1) for states in (after, exact)]
     found.append(stats.ks_2samp(*means).pvalue)
     found.append(stats.ks_2samp(*[s[:, -2] * m for s, m in zip((after, exact), means, strict=True)]).pvalue)
@@ -69,7 +69,7 @@ def comparisons(target, beta, kernel=None, draws=20_000, times=5):
 
 
 def deviation(target, beta, kernel=None):
-    """How far energies are from those of the states, after several sweeps in one call and several calls."""
+    """Return the error of the energies, after several sweeps in one call and after several calls."""
     bound = replace(target.explorer, passes=2).bind(target)
     after, log_densities, _ = apply_bound(target, bound, draws_of(target)(300), beta, times=5, kernel=kernel)
     exact = logs_of(target, after)

@@ -1,4 +1,4 @@
-"""Log-likelihoods with known answers, of which no built-in model is made."""
+"""Log-likelihoods with known answers that are not built-in models."""
 
 import math
 
@@ -20,20 +20,20 @@ def two_modes(x):
 
 
 def corner(x):
-    """Return a log-likelihood that is zero on nine tenths of the unit interval."""
+    """Return the log of a likelihood that is zero on nine tenths of the unit interval."""
     if x > 0.1:
         return -np.inf
     return -0.5 * ((x - 0.05) / 0.001) ** 2
 
 
-# Five numbers seen, seven successes in ten trials: models whose evidence is known.
+# Five observations, and seven successes in ten trials: models with known evidence.
 SEEN = np.array([1.3, 0.2, 2.1, 0.9, 1.6])
 CONJUGATE_LOG_EVIDENCE = exact.conjugate_log_evidence(SEEN, prior_sd=10.0, noise_sd=1.0)
 BETA_BINOMIAL_LOG_EVIDENCE = exact.beta_binomial_log_evidence(7, 10, 2.0, 3.0)
 
 
 def normal_log_likelihood(mu, y):
-    """Normal observations of unit noise."""
+    """Normal observations with unit variance."""
     return -0.5 * np.sum((y - mu) ** 2) - 0.5 * y.size * np.log(2 * np.pi)
 
 
@@ -48,5 +48,5 @@ def binomial_log_likelihood(p):
 
 
 def beta_binomial():
-    """Chance of success under a Beta prior."""
+    """Success probability with a Beta prior."""
     return sterna.Target(binomial_log_likelihood, {"p": sterna.Beta(2.0, 3.0)}, name="beta_binomial")

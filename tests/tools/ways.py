@@ -6,7 +6,7 @@ import pytest
 
 
 class AsPython:
-    """A function that Numba does not see as one, so that it runs as Python."""
+    """A callable that Numba does not recognise as a function, so that it runs as Python."""
 
     def __init__(self, function):
         functools.update_wrapper(self, function)

@@ -8,15 +8,18 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
     from sterna.target.target import Target
+
+Value = TypeVar("Value")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -28,46 +31,52 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@commands.command(short_help="Sample a built-in model, or a target of your own.")
+@commands.command(short_help="Sample a built-in model, or your own target.")
 @click.argument("target")
-@click.option("--chains", default="auto", metavar="N|auto", help="Number of chains, both ends.", show_default=True)
-@click.option("--rounds", default=10, type=int, help="Tuning rounds; round r has 2**r scans.", show_default=True)
-@click.option("--scans", default=None, type=int, help="Sampling scans.  [default: as many as tuning took]")
 @click.option(
-    "--copies", default="1", metavar="K|auto", help="Independent copies; auto: one a worker.", show_default=True
+    "--chains",
+    default="auto",
+    metavar="N|auto",
+    help="Number of chains, with both ends.",
+    show_default=True,
+)
+@click.option("--rounds", default=10, type=int, help="Tuning rounds; round r has 2**r scans.", show_default=True)
+@click.option("--scans", default=None, type=int, help="Sampling scans.  [default: as many as in tuning]")
+@click.option(
+    "--copies", default="1", metavar="K|auto", help="Independent copies; auto: one per worker.", show_default=True
 )
 @click.option(
     "--explorer",
     default=None,
     metavar="NAME",
-    help="slice, metropolis, hmc, ...  [default: by target]",
+    help="slice, metropolis, hmc, ...  [default: selected by the run]",
 )
 @click.option(
     "--explorations",
     default="auto",
     metavar="K|auto",
     show_default=True,
-    help="Explorations of a chain in a scan.",
+    help="Explorations of each chain per scan.",
 )
-@click.option("--scheme", default="deo", metavar="NAME", help="Even-odd swaps: deo (alternating), seo (random).")
+@click.option("--scheme", default="deo", metavar="deo|seo", help="Even and odd swaps, alternating or at random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option(
     "--workers",
     default=None,
     type=int,
-    help="Threads, or processes if the target runs as Python.  [default: the cores; no processes]",
+    help="Threads, or processes if the target runs as Python.  [default: one thread per core, no processes]",
 )
 @click.option(
-    "--data", default=None, metavar="DIR", help="Folder with the built-in models' data.  [default: simulated]"
+    "--data", default=None, metavar="DIR", help="Folder with data of the built-in models.  [default: simulated]"
 )
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter of the model; repeatable.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object to standard output, and nothing else.")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter of the model; can be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print only one JSON object to standard output.")
 def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Sample TARGET: the name of a built-in model (see `sterna models`), or file.py:name.
 
-    A name in a file is a sterna.Target, a PyMC model, or a function that returns one and takes the values of --set.
+    A name in a file must be a sterna.Target, a PyMC model, or a function that returns one; --set gives its arguments.
     """
-    # with --json nothing else may reach standard output, not even what a user's file prints
+    # with --json nothing else may reach standard output, including the output of the user's own file
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         result = _sample(target, pairs, options)
     if as_json:
@@ -98,19 +107,20 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Re
     )
 
 
-@commands.command(short_help="Repeat a table of the paper.")
+@commands.command(short_help="Reproduce a table of the paper.")
 @click.argument("table", metavar="NAME")
-@click.option("--quick", is_flag=True, help="A look of about a minute, with far fewer scans than the paper.")
+@click.option("--quick", is_flag=True, help="About a minute, with far fewer scans than in the paper.")
 @click.option("--only", multiple=True, metavar="MODEL", help="Only this model; nrpt: all rows of table2.")
-@click.option("--data", default=None, metavar="DIR", help="Folder with the models' data.  [default: simulated]")
+@click.option("--data", default=None, metavar="DIR", help="Folder with data of the models.  [default: simulated]")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option("--format", "form", default="text", type=click.Choice(["text", "csv", "json"]), show_default=True)
 def paper(table: str, quick: bool, only: tuple[str, ...], data: str | None, seed: int, form: str) -> None:
-    """Repeat a result of the paper: table1 (all models) or table2 (NRPT's rows of the comparison).
+    """Reproduce a result of the paper: table1 (all models) or table2 (the rows of NRPT in the comparison).
 
-    Rows show n observations, d variables and N chains; the sum of rejections, which is the paper's estimate of the
-    barrier, and the barrier corrected for saturation; the mean acceptance of swaps; restarts beside those that the
-    rejections allow. Columns named paper have the paper's figure for the column before.
+    Columns are the numbers of observations n, variables d and chains N; the sum of rejections, which is the paper's
+    estimate of the barrier, and the barrier corrected for saturation; the mean acceptance rate of swaps; and the number
+    of restarts with the number implied by the rejections. A column named paper has the paper's value of the column
+    before it.
     """
     from sterna.errors import OptionError
     from sterna.models.data import FOLDER
@@ -118,12 +128,12 @@ def paper(table: str, quick: bool, only: tuple[str, ...], data: str | None, seed
     from sterna.paper.tables import TABLES
 
     if table not in TABLES:
-        raise OptionError(f"sterna paper {table}: there are {', '.join(TABLES)}.")
+        raise OptionError(f"sterna paper {table}: there is no such table; choose {' or '.join(TABLES)}.")
     if data is not None:
         os.environ[FOLDER] = data
     cases = choose(TABLES[table], only)
     columns, found = columns_of(cases), []
-    # rows come as they are done, as some take long
+    # rows are printed as soon as they are finished, because some take long
     click.echo(as_line(columns, None), err=form != "text")
     for case in cases:
         found.append(run_case(case, quick, seed))
@@ -139,7 +149,7 @@ def models() -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("model", "parameters (--set)", "what it is"):
+    for heading in ("model", "parameters (--set)", "description"):
         table.add_column(heading, overflow="fold")
     for name, function in built_in_models().items():
         parameters = inspect.signature(function).parameters.values()
@@ -155,7 +165,7 @@ def built_in_models() -> dict[str, Callable[..., "Target"]]:
     return {name: getattr(package, name) for name in package.__all__}
 
 
-def find_target(text: str, values: dict[str, Any]) -> "Target":
+def find_target(text: str, values: Mapping[str, str]) -> "Target":
     """Return the target that the command line names, built with the values of --set."""
     from sterna.errors import OptionError
     from sterna.run.options import as_target, is_pymc
@@ -166,29 +176,30 @@ def find_target(text: str, values: dict[str, Any]) -> "Target":
         found = getattr(_load(path), name, None)
         if isinstance(found, Target) or is_pymc(found):
             if values:
-                raise OptionError(f"{text} is a finished target: --set needs a function that returns one.")
+                raise OptionError(f"{text} is a finished target; --set needs a function that returns one.")
             return as_target(found, None, None)
         if found is None:
             raise OptionError(f"{path} has nothing named {name!r}.")
-        wanted = "a sterna.Target or a PyMC model"
+        expected = "a sterna.Target or a PyMC model"
         if not callable(found):
-            raise OptionError(f"{text} is {type(found).__name__}; it must be {wanted}, or a function that returns one.")
+            raise OptionError(
+                f"{text} is {type(found).__name__}; it must be {expected}, or a function that returns one."
+            )
         built = _call(text, found, values)
         if not isinstance(built, Target) and not is_pymc(built):
-            raise OptionError(f"{text} returned {type(built).__name__}; it must return {wanted}.")
+            raise OptionError(f"{text} returned {type(built).__name__}; it must return {expected}.")
         return as_target(built, None, None)
-    known = built_in_models()
-    if text not in known:
+    available = built_in_models()
+    if text not in available:
         raise OptionError(
-            f"There is no built-in model {text!r}; there are {', '.join(sorted(known))}. "
-            "For a target of your own write file.py:name."
+            f"There is no built-in model {text!r}; choose one of {', '.join(sorted(available))}. "
+            "For your own target write file.py:name."
         )
-    built_in: Target = _call(text, known[text], values)
-    return built_in
+    return _call(text, available[text], values)
 
 
-def _call(what: str, function: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """Call a model's function with values converted to the types of its defaults."""
+def _call(what: str, function: Callable[..., Value], values: Mapping[str, str]) -> Value:
+    """Call a model's function with values converted to the types of the defaults."""
     from sterna.errors import OptionError
 
     parameters = inspect.signature(function).parameters
@@ -201,14 +212,14 @@ def _call(what: str, function: Callable[..., Any], values: dict[str, Any]) -> An
     missing = [p.name for p in parameters.values() if p.default is p.empty and p.name not in converted]
     if missing:
         raise OptionError(
-            f"{what} needs {', '.join(missing)}: give them by --set, "
+            f"{what} needs {', '.join(missing)}: give values with --set, "
             "or name a sterna.Target or a function that returns one."
         )
     return _watched(what, lambda: function(**converted))
 
 
-def _watched(what: str, action: Callable[[], Any]) -> Any:
-    """Run code from a user's file; its own error becomes one line that names the place."""
+def _watched(what: str, action: Callable[[], Value]) -> Value:
+    """Run code from a user's file; an exception becomes a one-line error that says where it was raised."""
     from sterna.errors import Error, OptionError
 
     try:
@@ -216,13 +227,14 @@ def _watched(what: str, action: Callable[[], Any]) -> Any:
     except Error:
         raise
     except Exception as error:
-        places = traceback.extract_tb(error.__traceback__)
-        known = len(places) > 1 and not isinstance(error, SyntaxError)
-        place = f" (line {places[-1].lineno} of {places[-1].filename})" if known else ""
-        raise OptionError(f"{what} raised {type(error).__name__}: {error}{place}") from error
+        frames = traceback.extract_tb(error.__traceback__)
+        # the message of a SyntaxError names its line, and a single frame is the call above
+        in_user_code = len(frames) > 1 and not isinstance(error, SyntaxError)
+        location = f" (line {frames[-1].lineno} of {frames[-1].filename})" if in_user_code else ""
+        raise OptionError(f"{what} raised {type(error).__name__}: {error}{location}") from error
 
 
-def _convert(key: str, text: str, default: Any) -> Any:
+def _convert(key: str, text: str, default: object) -> bool | int | float | str:
     from sterna.errors import OptionError
 
     if isinstance(default, bool):
@@ -230,8 +242,10 @@ def _convert(key: str, text: str, default: Any) -> Any:
         if text.lower() in answers:
             return answers[text.lower()]
         raise OptionError(f"--set {key}={text}: give true or false.")
-    kind = type(default) if isinstance(default, (int, float, str)) else None
-    for convert in [kind] if kind else [int, float, str]:
+    converters: list[Callable[[str], int | float | str]] = [int, float, str]
+    if isinstance(default, int | float | str):
+        converters = [type(default)]
+    for convert in converters:
         try:
             return convert(text)
         except ValueError:
@@ -239,7 +253,7 @@ def _convert(key: str, text: str, default: Any) -> Any:
     raise OptionError(f"--set {key}={text}: give a number like the default {default!r}.")
 
 
-def _load(path: str) -> Any:
+def _load(path: str) -> ModuleType:
     from sterna.errors import OptionError
 
     if not Path(path).is_file():
@@ -271,8 +285,8 @@ def _number_or_auto(text: str) -> Any:
         return text
 
 
-def _finite(value: Any) -> Any:
-    """Replace NaN and infinities, which JSON does not have, by null."""
+def _finite(value: object) -> object:
+    """Replace NaN and infinities, which JSON cannot represent, by null."""
     if isinstance(value, dict):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -282,12 +296,12 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def main() -> None:
-    """Run the command; a user's mistake is one line on standard error and exit status 2."""
+    """Run the command; a user's mistake gives one line on standard error and exit status 2."""
     from sterna.errors import Error
 
     try:

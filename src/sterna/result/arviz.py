@@ -1,6 +1,9 @@
 """A result as ArviZ holds it: an `InferenceData` below ArviZ 1.0, an xarray `DataTree` from there on."""
 
+import importlib
+import warnings
 from collections.abc import Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +33,7 @@ def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
     >>> tree["posterior"]["x"].dims
     ('chain', 'draw', 'x_dim_0')
     """
-    import arviz
-
+    arviz = _import_arviz()
     groups = {"posterior": posterior_of(result), "sample_stats": sample_stats_of(result)}
     view = result.target.view
     if view is not None:
@@ -43,6 +45,13 @@ def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
     import xarray
 
     return xarray.DataTree.from_dict(groups)
+
+
+def _import_arviz() -> ModuleType:
+    """Import ArviZ without the announcement of version 1 that 0.23 makes once per day: both versions work here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing a major refactor", FutureWarning, "arviz")
+        return importlib.import_module("arviz")
 
 
 def posterior_of(result: "Result") -> "xarray.Dataset":
