@@ -19,11 +19,14 @@ from bits import CASES, OPTIONS, fingerprint
 from interruptions import load, pause_after, save
 
 from sterna.run import blocks
+from sterna.run.options import Options
 from sterna.run.sample import begin_run, continue_run
 from sterna.run.state import RunState
 
 # Long models are left to `bits.py`; their kernels are paused in shorter ones.
 LONG = ("model copy_number", "model phylo_cancer")
+
+RUN = {name: value for name, value in OPTIONS.items() if name != "progress"}
 
 
 def count_block_ends(name):
@@ -35,7 +38,7 @@ def count_block_ends(name):
         ends[0] += 1
         return False
 
-    result = begin_run(build(), explorer=explorer, **{**OPTIONS, **options}, pause=pause)
+    result = begin_run(build(), Options(**{**RUN, **options}), explorer=explorer, pause=pause)
     return fingerprint(result), ends[0]
 
 
@@ -58,7 +61,8 @@ def main(count):
         end = int(rng.integers(1, n_ends))
         # half of the runs have two threads for their copies, the others one
         threads = {} if "workers" in options else {"workers": 1 + number % 2}
-        state = begin_run(build(), explorer=explorer, **{**OPTIONS, **options, **threads}, pause=pause_after(end))
+        chosen = Options(**{**RUN, **options, **threads})
+        state = begin_run(build(), chosen, explorer=explorer, pause=pause_after(end))
         assert isinstance(state, RunState)
         with tempfile.TemporaryDirectory() as folder:
             save(state, Path(folder))

@@ -19,7 +19,7 @@ from sterna.explorers.composition import Blocks
 from sterna.explorers.default import default_explorer
 from sterna.ground.compilation import address_of
 from sterna.ground.values import REAL
-from sterna.run.options import EXPLORERS
+from sterna.run.given import EXPLORERS
 
 # A number that no kernel would write by chance.
 GUARD = 1234.56789

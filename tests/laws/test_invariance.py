@@ -7,7 +7,7 @@ their number, which is counted from the table. That holds for the short form and
 import pytest
 from invariance import ALL, BETAS, CASES, LEVEL, p_values
 
-from sterna.run.options import EXPLORERS
+from sterna.run.given import EXPLORERS
 
 DRAWS = [4000, pytest.param(100_000, marks=pytest.mark.laws)]
 

@@ -14,6 +14,7 @@ from interruptions import load, pause_after, save
 import sterna
 from sterna.result.result import Result
 from sterna.run import blocks
+from sterna.run.options import Options
 from sterna.run.sample import begin_run, continue_run
 from sterna.run.serialization import CLASSES, put_together, take_apart
 from sterna.run.state import RunState, Seconds
@@ -44,7 +45,8 @@ TARGETS = {
         log_posterior, sterna.FittedReference({"mu": sterna.Real(), "sigma": sterna.Real(lower=0)})
     ),
 }
-OPTIONS = {"n_rounds": 6, "n_copies": 3, "seed": 5, "progress": False, "explorer": sterna.Slice()}
+OPTIONS = {"n_rounds": 6, "n_copies": 3, "seed": 5}
+SLICE = sterna.Slice()
 
 
 def bits(result):
@@ -67,26 +69,26 @@ def tiny_blocks(monkeypatch):
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_paused_run_gives_the_same_bits(name, workers, tiny_blocks, tmp_path):
     target, options = TARGETS[name](), {**OPTIONS, "workers": workers}
-    whole = bits(sterna.sample(target, **options))
+    whole = bits(sterna.sample(target, explorer=SLICE, progress=False, **options))
     # in the first round, in the middle of tuning and in the sampling phase; each continued run pauses again
-    state = begin_run(target, **options, pause=pause_after(4))
+    state = begin_run(target, Options(**options), explorer=SLICE, pause=pause_after(4))
     for block_ends in (40, 250):
         save(state, tmp_path)
         state = continue_run(
-            TARGETS[name](), load(tmp_path), explorer=sterna.Slice(), workers=workers, pause=pause_after(block_ends)
+            TARGETS[name](), load(tmp_path), explorer=SLICE, workers=workers, pause=pause_after(block_ends)
         )
         assert isinstance(state, RunState)
     save(state, tmp_path)
-    assert bits(continue_run(TARGETS[name](), load(tmp_path), explorer=sterna.Slice(), workers=workers)) == whole
+    assert bits(continue_run(TARGETS[name](), load(tmp_path), explorer=SLICE, workers=workers)) == whole
 
 
 def test_a_state_goes_on_in_another_process(tiny_blocks, tmp_path):
-    whole = bits(sterna.sample(TARGETS["fitted"](), **OPTIONS))
-    save(begin_run(TARGETS["fitted"](), **OPTIONS, pause=pause_after(100)), tmp_path)
+    whole = bits(sterna.sample(TARGETS["fitted"](), explorer=SLICE, progress=False, **OPTIONS))
+    save(begin_run(TARGETS["fitted"](), Options(**OPTIONS), explorer=SLICE, pause=pause_after(100)), tmp_path)
     script = (
         f"import sys; from pathlib import Path; sys.path[:0] = [{str(TOOLS)!r}, {str(Path(__file__).parent)!r}]\n"
-        "import test_state as t, sterna\n"
-        f"result = t.continue_run(t.TARGETS['fitted'](), t.load(Path({str(tmp_path)!r})), explorer=sterna.Slice())\n"
+        "import test_state as t\n"
+        f"result = t.continue_run(t.TARGETS['fitted'](), t.load(Path({str(tmp_path)!r})), explorer=t.SLICE)\n"
         "sys.stdout.buffer.write(t.bits(result))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
@@ -96,11 +98,11 @@ def test_a_state_goes_on_in_another_process(tiny_blocks, tmp_path):
 def test_a_lost_state_is_noticed(tiny_blocks, tmp_path):
     """Planted faults: every array of the engine's matters, and the check above sees it if one is not carried over."""
     target = TARGETS["compiled"]()
-    whole = bits(sterna.sample(target, **OPTIONS))
+    whole = bits(sterna.sample(target, explorer=SLICE, progress=False, **OPTIONS))
 
     def continued(change):
-        save(begin_run(target, **OPTIONS, pause=pause_after(200)), tmp_path)
-        return bits(continue_run(target, change(load(tmp_path)), explorer=sterna.Slice()))
+        save(begin_run(target, Options(**OPTIONS), explorer=SLICE, pause=pause_after(200)), tmp_path)
+        return bits(continue_run(target, change(load(tmp_path)), explorer=SLICE))
 
     assert continued(lambda state: state) == whole
     faults = {
@@ -123,21 +125,21 @@ def test_a_lost_state_is_noticed(tiny_blocks, tmp_path):
 def test_measured_costs_are_never_measured_again(tmp_path, monkeypatch):
     """The default explorer depends on the cost of an evaluation; a continued run takes it from its state."""
     target = sterna.models.normal(3)
-    options = {"n_rounds": 7, "seed": 3, "progress": False}
-    whole = bits(sterna.sample(target, **options))
-    save(begin_run(sterna.models.normal(3), **options, pause=pause_after(6)), tmp_path)
+    options = {"n_rounds": 7, "seed": 3}
+    whole = bits(sterna.sample(target, progress=False, **options))
+    save(begin_run(target, Options(**options), pause=pause_after(6)), tmp_path)
     state = load(tmp_path)
     assert state.cost is not None
 
     def refuse(target):
         raise AssertionError("measured again")
 
-    monkeypatch.setattr("sterna.explorers.cost.measured", refuse)
+    monkeypatch.setattr("sterna.target.prepared.measured", refuse)
     assert bits(continue_run(sterna.models.normal(3), state)) == whole
 
 
 def test_states_are_json_and_arrays():
-    state = begin_run(TARGETS["compiled"](), **OPTIONS, pause=pause_after(1))
+    state = begin_run(TARGETS["compiled"](), Options(**OPTIONS), explorer=SLICE, pause=pause_after(1))
     document, arrays = take_apart(state)
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert all(array.dtype != object for array in arrays.values())

@@ -168,7 +168,7 @@ def built_in_models() -> dict[str, Callable[..., "Target"]]:
 def find_target(text: str, values: Mapping[str, str]) -> "Target":
     """Return the target that the command line names, built with the values of --set."""
     from sterna.errors import OptionError
-    from sterna.run.options import as_target, is_pymc
+    from sterna.run.given import as_target, is_pymc
     from sterna.target.target import Target
 
     if ".py:" in text:

@@ -1,18 +1,16 @@
-"""What a run shows while it works: a live line on a terminal, plain lines elsewhere, nothing if not wanted.
-
-All of it goes to standard error.
-"""
+"""Progress of a run on standard error: a live line on a terminal, plain lines elsewhere, nothing if not wanted."""
 
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sterna.result.text import count
 from sterna.run.state import RunState
 from sterna.tuning.barrier import without_saturation
+from sterna.types import FloatArray
 
 if TYPE_CHECKING:
     from sterna.explorers.base import Explorer
@@ -51,7 +49,7 @@ class Display:
 
 
 class LineDisplay(Display):
-    """Plain lines: one at the start, one a round from the fifth on, and one every few seconds of a long round."""
+    """Plain lines: one at the start, one per round from the fifth on, and one every few seconds of a long round."""
 
     seconds_between = 5.0
     joint = "  "
@@ -84,14 +82,16 @@ class LineDisplay(Display):
             self.began = time.perf_counter()
         self.state = state
         self.n_chains, self.explorations = state.tuned.n_chains, state.tuned.explorations
-        self.round_done, self.round_began = int(state.scans_done.sum()), time.perf_counter()
+        self.round_done = self.round_done_before = int(state.scans_done.sum())
+        self.done = self.round_done + sum(one.n_scans for one in state.rounds) * len(state.copies)
+        self.round_began = time.perf_counter()
 
     def choose(self, name: str) -> None:
         """Say which explorer was chosen."""
         self.say(f"sterna: explorer chosen: {name}")
 
     def advance(self, copy: int, scans: int) -> None:
-        """Count scans, and say so now and then."""
+        """Count scans, and print a line every few seconds."""
         with self.lock:
             self.done += scans
             self.work += scans * self.n_chains * self.explorations
@@ -111,8 +111,8 @@ class LineDisplay(Display):
         rejection, second = self._mean("rejection"), self._mean("second_rejection")
         restarts = sum(int(record.trips[0]) for record in self.state.records)
         now = time.perf_counter()
-        rate = self.round_done / max(now - self.round_began, 1e-9)
-        # chains of early rounds cost as much as those to come, of which there may be more
+        rate = (self.round_done - self.round_done_before) / max(now - self.round_began, 1e-9)
+        # a scan of later rounds may explore more chains, each of which costs as much as one so far
         load = self.n_chains * self.explorations
         left = (self.all_scans - self.done) * load * (now - self.began) / max(self.work, 1)
         phase = f"round {self.state.round_number}" if not self.state.is_sampling else "sampling"
@@ -125,8 +125,8 @@ class LineDisplay(Display):
             )
         )
 
-    def _mean(self, name: str) -> Any:
-        """Mean over the scans so far."""
+    def _mean(self, name: str) -> FloatArray:
+        """Return the mean over the scans so far."""
         # threads may be inside a block, whose scans are in the sums but not yet counted
         sums = sum(getattr(record, name).sum(axis=0) for record in self.state.records)
         return np.clip(np.asarray(sums) / max(self.round_done, 1), 0.0, 1.0)
@@ -139,7 +139,7 @@ class LineDisplay(Display):
 
 
 class LiveDisplay(LineDisplay):
-    """Two lines that renew themselves, on a terminal; both fit into 80 columns."""
+    """Two lines on a terminal that are redrawn in place; both fit into 80 columns."""
 
     seconds_between = 0.1
     joint = "\n"
@@ -157,7 +157,7 @@ class LiveDisplay(LineDisplay):
         self.live.stop()
 
     def say(self, text: str) -> None:
-        """Print above the live line, or renew it."""
+        """Print above the live line, or redraw it."""
         if text.startswith("sterna:"):
             self.console.print(text, markup=False, soft_wrap=True)
         else:
@@ -171,14 +171,14 @@ class LiveDisplay(LineDisplay):
         return "━" * full + "╌" * (width - full)
 
     def finish(self, result: "Result") -> None:
-        """Leave a last line, as the live one goes away."""
+        """Leave a last line when the live one goes away."""
         self.console.print(self.line().replace("\n", "  "), markup=False, soft_wrap=True)
         for warning in result.warnings:
             self.console.print(f"sterna: warning: {warning}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _clock(seconds: float) -> str:
-    """Time as 0:05, 12:34 or 1:02:03."""
+    """Return a time as 0:05, 12:34 or 1:02:03."""
     whole = max(0, round(seconds))
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,167 +1,114 @@
-"""The options of a call: what a user gave, checked and filled in."""
+"""The options of `sterna.sample`: what a user gave, checked and filled in."""
 
 import os
-import sys
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Sized
+from dataclasses import dataclass
 
 import numpy as np
 
 from sterna.engine.schemes import find_scheme
-from sterna.errors import OptionError, TargetError
-from sterna.explorers.automala import AutoMALA
-from sterna.explorers.base import Explorer
-from sterna.explorers.composition import Blocks
-from sterna.explorers.elliptical import Elliptical
-from sterna.explorers.evolution import Evolution
-from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.fitted import Fitted
-from sterna.explorers.gibbs import Gibbs
-from sterna.explorers.hamiltonian import HMC, MALA
-from sterna.explorers.independence import Independence
-from sterna.explorers.metropolis import Metropolis
-from sterna.explorers.move import as_move
-from sterna.explorers.slice import Slice
+from sterna.errors import OptionError
 from sterna.result.settings import Settings
-from sterna.target.target import Target
 from sterna.tuning.chains import FIRST
 
-EXPLORERS: dict[str, Callable[[], Explorer]] = {
-    "slice": Slice,
-    "metropolis": Metropolis,
-    "evolution": Evolution,
-    "independence": Independence,
-    "fitted": Fitted,
-    "elliptical": Elliptical,
-    "hmc": HMC,
-    "mala": MALA,
-    "automala": AutoMALA,
-    "gibbs": Gibbs,
-}
+MAX_ROUNDS = 40
+# The index process is kept in 16 bits.
+MAX_CHAINS = 2**15 - 1
+MAX_SEED = 2**63 - 1
 
 
-def as_target(target: Any, reference: Any, data: Mapping[str, Any] | None, vectorized: bool | str = False) -> Target:
-    """Read what a user gave as the target."""
-    if isinstance(target, Target):
-        if reference is not None or data is not None or vectorized:
-            raise OptionError(
-                "A sterna.Target has its reference and data already: leave out reference=, data= and vectorized=."
-            )
-        return target
-    if is_pymc(target):
-        from sterna.bridges.pymc_model import from_pymc
+@dataclass(frozen=True)
+class Options:
+    """What a user gave as options of `sterna.sample`, not yet checked."""
 
-        if reference is not None or data is not None or vectorized:
-            raise OptionError(
-                "A PyMC model has its prior and data already: leave out reference=, data= and vectorized=."
-            )
-        return from_pymc(target)
-    if not callable(target):
-        raise TargetError(
-            f"sample() got {_named(target)}: give a log-likelihood function with reference=..., a sterna.Target, "
-            "a PyMC model, or a built-in model such as sterna.models.ising()."
-        )
-    if reference is None:
-        raise TargetError(
-            f"sample() got {_named(target)} without a reference. A log-likelihood needs one to temper from, usually "
-            'the prior: reference={"mu": sterna.Normal(0, 10), ...}. Without a prior, see sterna.FittedReference. '
-            "Of a function that builds a PyMC model or a target give what it returns; "
-            "of a NumPyro model sterna.from_numpyro(model, ...)."
-        )
-    return Target(target, reference, data, vectorized=vectorized)
+    n_chains: object = "auto"
+    n_rounds: object = 10
+    n_scans: object = None
+    n_copies: object = 1
+    explorations: object = "auto"
+    scheme: object = "deo"
+    schedule: object = None
+    keep: object = "target"
+    thin: object = 1
+    keep_energies: object = False
+    seed: object = 1
+    workers: object = None
+    """A number, an executor, a pool with a `map`, or None."""
 
 
-def is_pymc(target: Any) -> bool:
-    """Whether it is a PyMC model, without an import of PyMC."""
-    return "pymc" in sys.modules and isinstance(target, sys.modules["pymc"].Model)
-
-
-def _named(target: Any) -> str:
-    """Name what was given, in a few words however long it would print."""
-    if callable(target) and hasattr(target, "__name__"):
-        return f"{'the class' if isinstance(target, type) else 'the function'} {target.__name__}"
-    text = repr(target)
-    short = len(text) < 60 and "\n" not in text and " at 0x" not in text
-    return f"the {type(target).__name__} {text}" if short else f"an object of type {type(target).__name__}"
-
-
-def as_explorer(explorer: Any, target: ExplorableTarget) -> Explorer:
-    """Read what a user gave as the explorer."""
-    if isinstance(explorer, str):
-        own = target.explorer
-        if own is not None and own.name == explorer:
-            return own
-        if explorer.lower() not in EXPLORERS:
-            names = sorted({*EXPLORERS, *([own.name] if own else [])})
-            raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
-        return EXPLORERS[explorer.lower()]()
-    if isinstance(explorer, Mapping):
-        return Blocks(explorer)
-    chosen = as_move(explorer)
-    if isinstance(chosen, type) or not hasattr(chosen, "bind"):
-        raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
-    return cast(Explorer, chosen)
-
-
-def make_settings(
-    n_chains: Any,
-    n_rounds: Any,
-    n_scans: Any,
-    n_copies: Any,
-    explorations: Any,
-    scheme: str,
-    schedule: Any,
-    keep: str,
-    thin: Any,
-    keep_energies: bool,
-    seed: Any,
-    workers: Any,
-) -> Settings:
+def make_settings(options: Options) -> Settings:
     """Check every option, and fill in those left open."""
-    rounds = _whole("n_rounds", n_rounds, 0, "round r has 2**r scans", 40)
-    automatic = isinstance(n_chains, str) and n_chains == "auto"
-    if automatic and schedule is not None:
-        n_chains, automatic = len(schedule) if hasattr(schedule, "__len__") else 0, False
+    rounds = _whole("n_rounds", options.n_rounds, 0, "round r has 2**r scans", MAX_ROUNDS)
+    n_chains, auto_chains = _number_of_chains(options, rounds)
+    scans = _number_of_scans(options.n_scans, rounds)
+    workers = _number_of_workers(options.workers)
+    # more copies than workers would cost time
+    copies = workers if _is_auto(options.n_copies) else options.n_copies
+    if options.keep not in ("target", "all"):
+        raise OptionError(
+            f'keep={options.keep!r} is not known: "target" keeps the draws of the target chain, "all" those of all.'
+        )
+    auto_explorations = _is_auto(options.explorations)
+    explorations = 1 if auto_explorations else options.explorations
+    thin = _whole("thin", options.thin, 1, "every thin-th scan is kept")
+    if thin > scans:
+        raise OptionError(f"thin={thin} is more than the {scans} sampling scans: no draw would be kept.")
+    return Settings(
+        n_chains=n_chains,
+        n_rounds=rounds,
+        n_scans=scans,
+        n_copies=_whole("n_copies", copies, 1, 'give the number of independent copies, or "auto" for one per worker'),
+        scheme=find_scheme(options.scheme).name,
+        keep=str(options.keep),
+        thin=thin,
+        seed=_whole("seed", options.seed, 0, "give an integer of at least 0", MAX_SEED),
+        workers=workers,
+        explorations=_whole("explorations", explorations, 1, 'give how often a scan explores each chain, or "auto"'),
+        auto_explorations=auto_explorations,
+        auto_chains=auto_chains,
+        keep_energies=bool(options.keep_energies),
+    )
+
+
+def _is_auto(value: object) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _number_of_chains(options: Options, rounds: int) -> tuple[int, bool]:
+    """Return the number of chains of the first round, and whether the run finds it."""
+    given, automatic = options.n_chains, _is_auto(options.n_chains)
+    if automatic and options.schedule is not None:
+        given, automatic = len(options.schedule) if isinstance(options.schedule, Sized) else 0, False
     if automatic and rounds == 0:
         raise OptionError(
-            'n_chains="auto" learns the number of chains while tuning, and n_rounds=0 does not tune: give it.'
+            'n_chains="auto" learns the number of chains during tuning, and n_rounds=0 does not tune: give n_chains.'
         )
     why = 'give a number of chains, both ends included, or "auto"'
-    chains = _whole("n_chains", FIRST if automatic else n_chains, 2, why, 32767)
+    return _whole("n_chains", FIRST if automatic else given, 2, why, MAX_CHAINS), automatic
+
+
+def _number_of_scans(given: object, rounds: int) -> int:
+    """Return the number of sampling scans, by default as many as tuning takes."""
     default = max(2 ** (rounds + 1) - 2, 1)
-    scans = _whole("n_scans", default if n_scans is None else n_scans, 1, "sampling takes at least one scan")
-    if n_scans is None and rounds == 0:
+    scans = _whole("n_scans", default if given is None else given, 1, "sampling takes at least one scan")
+    if given is None and rounds == 0:
         raise OptionError("n_rounds=0 leaves nothing from which n_scans could follow: give n_scans.")
+    return scans
+
+
+def _number_of_workers(given: object) -> int:
+    """Return the number of threads, or of processes if the target runs as Python; by default one per core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     why = "give a number of threads (of processes, if the target runs as Python), an executor, or a pool with a map"
-    own = workers is None or hasattr(workers, "submit") or hasattr(workers, "map")
-    threads = _whole("workers", cores if own else workers, 1, why)
-    # more copies than workers would cost time
-    wanted = threads if isinstance(n_copies, str) and n_copies == "auto" else n_copies
-    copies = _whole("n_copies", wanted, 1, 'give the number of independent copies, or "auto" for one a worker')
-    find_scheme(scheme)
-    if keep not in ("target", "all"):
-        raise OptionError(
-            f'keep={keep!r} is not known: "target" keeps the target chain\'s draws, "all" every chain\'s.'
-        )
-    tuned = isinstance(explorations, str) and explorations == "auto"
-    why = 'give how often a scan explores every chain, or "auto"'
-    repeats = _whole("explorations", 1 if tuned else explorations, 1, why)
-    step = _whole("thin", thin, 1, "every thin-th scan is kept")
-    if step > scans:
-        raise OptionError(f"thin={step} is more than the {scans} sampling scans: no draw would be kept.")
-    key = _whole("seed", seed, 0, "give an integer from 0 up", 2**63 - 1)
-    return Settings(
-        chains, rounds, scans, copies, scheme, keep, step, key, threads,
-        repeats, tuned, automatic, bool(keep_energies),
-    )  # fmt: skip
+    evaluates_elsewhere = hasattr(given, "submit") or hasattr(given, "map")
+    return _whole("workers", cores if given is None or evaluates_elsewhere else given, 1, why)
 
 
-def _whole(name: str, value: Any, least: int, why: str, most: int | None = None) -> int:
+def _whole(name: str, value: object, lowest: int, why: str, highest: int | None = None) -> int:
     """Check that an option is a whole number in its range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise OptionError(f"{name}={value!r} is not a whole number, as it must be: {why}.")
-    if value < least or (most is not None and value > most):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise OptionError(f"{name}={value!r} is not a whole number, which it must be: {why}.")
+    if value < lowest or (highest is not None and value > highest):
+        bounds = f"at least {lowest}" if highest is None else f"from {lowest} to {highest}"
         raise OptionError(f"{name}={value} must be {bounds}: {why}.")
     return int(value)

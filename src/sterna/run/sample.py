@@ -13,8 +13,9 @@ from sterna.result.rounds import Rounds
 from sterna.result.settings import Settings
 from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
+from sterna.run.given import as_explorer, as_target
 from sterna.run.loop import run_rounds
-from sterna.run.options import as_explorer, as_target, make_settings
+from sterna.run.options import Options, make_settings
 from sterna.run.runtime import Runtime
 from sterna.run.start import start_run
 from sterna.run.state import RunState
@@ -105,72 +106,45 @@ def sample(
     >>> bool(abs(result.posterior["mu"].mean()) < 2)  # both modes are visited
     True
     """
-    result = begin_run(
-        target, reference, data, n_chains=n_chains, n_rounds=n_rounds, n_scans=n_scans, n_copies=n_copies,
-        explorer=explorer, explorations=explorations, scheme=scheme, schedule=schedule, keep=keep, thin=thin,
-        keep_energies=keep_energies, seed=seed, workers=workers, vectorized=vectorized, progress=progress,
-    )  # fmt: skip
-    assert isinstance(result, Result)
+    options = Options(
+        n_chains, n_rounds, n_scans, n_copies, explorations, scheme, schedule, keep, thin, keep_energies, seed, workers
+    )
+    given = as_target(target, reference, data, vectorized)
+    result = begin_run(given, options, explorer=explorer, progress=progress)
+    assert isinstance(result, Result), "nothing asked for a pause"
     return result
 
 
 def begin_run(
-    target: Any,
-    reference: Any = None,
-    data: Mapping[str, Any] | None = None,
+    target: Target,
+    options: Options,
     *,
-    n_chains: Any = "auto",
-    n_rounds: int = 10,
-    n_scans: int | None = None,
-    n_copies: Any = 1,
-    explorer: Any = None,
-    explorations: Any = "auto",
-    scheme: str = "deo",
-    schedule: Any = None,
-    keep: str = "target",
-    thin: int = 1,
-    keep_energies: bool = False,
-    seed: int = 1,
-    workers: Any = None,
-    vectorized: bool | str = False,
-    progress: bool | Display = True,
+    explorer: object = None,
+    progress: bool | Display = False,
     pause: Pause = never,
 ) -> Result | RunState:
-    """Do what `sample` does, and return the state if the run pauses before its end."""
-    prepared = as_target(target, reference, data, vectorized).prepare()
+    """Run from the beginning; return the result, or the state if the run paused before its end."""
+    prepared = target.prepare()
     began = time.perf_counter() - prepared.build_seconds
-    settings = make_settings(
-        n_chains,
-        n_rounds,
-        n_scans,
-        n_copies,
-        explorations,
-        scheme,
-        schedule,
-        keep,
-        thin,
-        keep_energies,
-        seed,
+    workers = options.workers
+    if workers is None and prepared.one_thread:
         # a user's Python function is called by one thread alone, unless workers are given
-        1 if workers is None and prepared.one_thread else workers,
-    )
-    betas = uniform_schedule(settings.n_chains)
-    if schedule is not None:
-        betas = check_schedule(schedule, settings.n_chains)
-    display = progress if isinstance(progress, Display) else make_display(bool(progress))
-    one_copy_for_python = workers is None and n_copies == "auto"
-    with display, running(prepared, explorer, settings, workers, display, one_copy_for_python) as (runtime, chosen):
-        display.start(prepared, runtime.explorer, chosen)
-        state = run_rounds(runtime, start_run(runtime, chosen, betas, began), pause)
-        return finish(runtime, state)
+        options = replace(options, workers=1)
+    settings = make_settings(options)
+    schedule = uniform_schedule(settings.n_chains)
+    if options.schedule is not None:
+        schedule = check_schedule(options.schedule, settings.n_chains)
+    one_copy_for_python = workers is None and options.n_copies == "auto"
+    with running(prepared, explorer, settings, workers, progress, one_copy_for_python) as (runtime, chosen):
+        return finish(runtime, run_rounds(runtime, start_run(runtime, chosen, schedule, began), pause))
 
 
 def continue_run(
     target: Target,
     state: RunState,
     *,
-    explorer: Any = None,
-    workers: Any = None,
+    explorer: object = None,
+    workers: object = None,
     progress: bool | Display = False,
     pause: Pause = never,
 ) -> Result | RunState:
@@ -180,9 +154,7 @@ def continue_run(
     the new state if the run paused again.
     """
     prepared = target.prepare(state.cost)
-    display = progress if isinstance(progress, Display) else make_display(bool(progress))
-    with display, running(prepared, explorer, state.settings, workers, display) as (runtime, settings):
-        display.start(prepared, runtime.explorer, settings)
+    with running(prepared, explorer, state.settings, workers, progress) as (runtime, _):
         runtime.restore_fitted(state.fitted)
         return finish(runtime, run_rounds(runtime, state, pause))
 
@@ -190,23 +162,25 @@ def continue_run(
 @contextmanager
 def running(
     target: PreparedTarget,
-    explorer: Any,
+    explorer: object,
     settings: Settings,
-    workers: Any,
-    display: Display,
+    workers: object,
+    progress: bool | Display,
     one_copy_for_python: bool = False,
 ) -> Iterator[tuple[Runtime, Settings]]:
     """Open what a run needs of this process, and close it at the end; yields it with the settings in use."""
-    with one_blas_thread():
+    display = progress if isinstance(progress, Display) else make_display(bool(progress))
+    with display, one_blas_thread():
         recipe = default_explorer(target) if explorer is None else as_explorer(explorer, target)
         bound = recipe.bind(target)
         if one_copy_for_python and bound.python:
             # a user's Python move is called by one thread alone, so that more copies would be no faster
             settings = replace(settings, n_copies=1)
         calls_python = not target.compiled or bool(bound.python)
-        teams = Teams(target, not calls_python, workers, settings.workers, settings.n_copies)
         one_thread = workers is None and (target.one_thread or bool(bound.python))
+        teams = Teams(target, not calls_python, workers, settings.workers, settings.n_copies)
         try:
+            display.start(target, recipe, settings)
             yield Runtime(target, recipe, bound, teams, display, one_thread), settings
         finally:
             teams.close()

@@ -1,0 +1,102 @@
+"""What a user gave as the target and as the explorer, read."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
+
+from sterna.errors import OptionError, TargetError
+from sterna.explorers.automala import AutoMALA
+from sterna.explorers.base import Explorer
+from sterna.explorers.composition import Blocks
+from sterna.explorers.elliptical import Elliptical
+from sterna.explorers.evolution import Evolution
+from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.fitted import Fitted
+from sterna.explorers.gibbs import Gibbs
+from sterna.explorers.hamiltonian import HMC, MALA
+from sterna.explorers.independence import Independence
+from sterna.explorers.metropolis import Metropolis
+from sterna.explorers.move import as_move
+from sterna.explorers.slice import Slice
+from sterna.target.target import Target
+
+if TYPE_CHECKING:
+    import pymc
+
+EXPLORERS: dict[str, Callable[[], Explorer]] = {
+    "slice": Slice,
+    "metropolis": Metropolis,
+    "evolution": Evolution,
+    "independence": Independence,
+    "fitted": Fitted,
+    "elliptical": Elliptical,
+    "hmc": HMC,
+    "mala": MALA,
+    "automala": AutoMALA,
+    "gibbs": Gibbs,
+}
+
+
+def as_target(
+    target: object, reference: object, data: Mapping[str, Any] | None, vectorized: bool | str = False
+) -> Target:
+    """Read what a user gave as the target."""
+    if isinstance(target, Target):
+        _refuse_parts("sterna.Target has its reference", reference, data, vectorized)
+        return target
+    if is_pymc(target):
+        from sterna.bridges.pymc_model import from_pymc
+
+        _refuse_parts("PyMC model has its prior", reference, data, vectorized)
+        return from_pymc(target)
+    if not callable(target):
+        raise TargetError(
+            f"sample() got {_named(target)}: give a log-likelihood function with reference=..., a sterna.Target, "
+            "a PyMC model, or a built-in model such as sterna.models.ising()."
+        )
+    if reference is None:
+        raise TargetError(
+            f"sample() got {_named(target)} without a reference. A log-likelihood needs one to temper from, usually "
+            'the prior: reference={"mu": sterna.Normal(0, 10), ...}. Without a prior, see sterna.FittedReference. '
+            "For a function that builds a PyMC model or a target, give what it returns; "
+            "for a NumPyro model, sterna.from_numpyro(model, ...)."
+        )
+    return Target(target, reference, data, vectorized=vectorized)
+
+
+def _refuse_parts(what: str, reference: object, data: object, vectorized: bool | str) -> None:
+    """Refuse a reference or data beside a target that has its own."""
+    if reference is not None or data is not None or vectorized:
+        raise OptionError(f"A {what} and data already: leave out reference=, data= and vectorized=.")
+
+
+def is_pymc(target: object) -> "TypeGuard[pymc.Model]":
+    """Return whether an object is a PyMC model, without importing PyMC."""
+    return "pymc" in sys.modules and isinstance(target, sys.modules["pymc"].Model)
+
+
+def _named(target: object) -> str:
+    """Describe what was given in a few words, however long its repr is."""
+    if callable(target) and hasattr(target, "__name__"):
+        return f"{'the class' if isinstance(target, type) else 'the function'} {target.__name__}"
+    text = repr(target)
+    short = len(text) < 60 and "\n" not in text and " at 0x" not in text
+    return f"the {type(target).__name__} {text}" if short else f"an object of type {type(target).__name__}"
+
+
+def as_explorer(explorer: object, target: ExplorableTarget) -> Explorer:
+    """Read what a user gave as the explorer."""
+    if isinstance(explorer, str):
+        own = target.explorer
+        if own is not None and own.name == explorer:
+            return own
+        if explorer.lower() not in EXPLORERS:
+            names = sorted({*EXPLORERS, *([own.name] if own else [])})
+            raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
+        return EXPLORERS[explorer.lower()]()
+    if isinstance(explorer, Mapping):
+        return Blocks(explorer)
+    chosen = as_move(explorer)
+    if isinstance(chosen, type) or not hasattr(chosen, "bind"):
+        raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
+    return cast(Explorer, chosen)
