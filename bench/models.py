@@ -172,14 +172,14 @@ def phylo_cancer_parts(target: sterna.Target, result: sterna.Result, scan: float
 
 def phylo_species_parts(target: sterna.Target, result: sterna.Result, scan: float) -> None:
     """Time the kernel without exchanges, and without sweeps."""
-    from sterna.models.tree_moves import EXCHANGES, SWEEPS
+    from sterna.models.kernels.tree_moves import Parameters
 
     def without(place: int) -> Callable[[Any], None]:
         return lambda parameters: parameters.__setitem__((slice(None), place), 0.0)
 
     whole = explored(target, target.explorer, result, 200)
-    lengths = explored(target, target.explorer, result, 200, without(EXCHANGES))
-    begin = explored(target, target.explorer, result, 200, without(SWEEPS))
+    lengths = explored(target, target.explorer, result, 200, without(Parameters.exchanges))
+    begin = explored(target, target.explorer, result, 200, without(Parameters.sweeps))
     parts = [
         ("all", whole),
         ("slices of all branch lengths, and their prior", minus(lengths, begin)),

@@ -30,7 +30,7 @@ def test_five_species(beta):
 SPECIES_FAULTS = {
     "pairing not annealed": ("annealed(0.0, beta, one)", "annealed(0.0, 1.0, one)", 0.3),
     "the present pairing twice": ("u < p:", "u < 2.0 * p:", 1.0),
-    "no Jacobian": ("density(value, given) + place", "density(value, given)", 0.3),
+    "no Jacobian": ("density(value, given) + logarithm", "density(value, given)", 0.3),
     "length not annealed": ("reference + beta * value", "reference + value", 0.3),
     "rate's law without its prior": ("(count * shape + 1.0, stream)", "(count * shape, stream)", 0.0),
     "shape's law without its prior": ("        -shape\n", "        0.0\n", 0.0),
@@ -40,23 +40,26 @@ SPECIES_FAULTS = {
 @pytest.mark.parametrize("fault", SPECIES_FAULTS)
 def test_faults_of_tree_moves(fault):
     old, new, beta = SPECIES_FAULTS[fault]
-    kernel = load("models/tree_moves.py", [(old, new)], compiled=True).explore
+    used = {}
+    if fault == "no Jacobian":
+        used["slice_logarithm"] = load("models/kernels/log_slice.py", [(old, new)], compiled=True).slice_logarithm
+    kernel = load("models/kernels/tree_moves.py", [] if used else [(old, new)], compiled=True, **used).explore
     assert min(species_law.comparisons(species_law.model("short"), beta, kernel=kernel)) < LEVEL
 
 
 END = "\n\n\n@compiled\ndef find_terms"
 STALE = {
-    "above": (f"            tree[UP_FRESH * nodes + w] = 0{END}", f"            pass{END}", 0.3),
-    "below": ("            tree[DOWN_FRESH * nodes + w] = 0\n", "            pass\n", 0.3),
+    "above": (f"            tree[Tree.up_fresh * nodes + w] = 0{END}", f"            pass{END}", 0.3),
+    "below": ("            tree[Tree.down_fresh * nodes + w] = 0\n", "            pass\n", 0.3),
     "scales": ("        total -= weights", "        total -= 0.0 * weights", 0.0),
 }
 
 
 @pytest.mark.parametrize("fault", STALE)
 def test_faults_of_pruning(fault):
-    faulty = vars(load("models/pruning.py", [STALE[fault][:2]], compiled=True))
+    faulty = vars(load("models/kernels/pruning.py", [STALE[fault][:2]], compiled=True))
     used = ("begin", "make_fresh", "make_stale", "find_terms", "join", "value_across")
-    kernel = load("models/tree_moves.py", compiled=True, **{name: faulty[name] for name in used}).explore
+    kernel = load("models/kernels/tree_moves.py", compiled=True, **{name: faulty[name] for name in used}).explore
     assert species_law.deviation(species_law.model("five"), STALE[fault][2], kernel) > 1e-6
 
 
@@ -71,7 +74,7 @@ CANCER_FAULTS = {
 
 @pytest.mark.parametrize("fault", CANCER_FAULTS)
 def test_faults_of_regraft(fault):
-    kernel = load("models/regraft.py", [CANCER_FAULTS[fault]], compiled=True).explore
+    kernel = load("models/kernels/regraft.py", [CANCER_FAULTS[fault]], compiled=True).explore
     assert min(cancer_law.comparisons("two loci", 0.5, kernel)) < LEVEL
 
 

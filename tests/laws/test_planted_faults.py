@@ -41,6 +41,8 @@ FILES = {
     "dict": "composition",
     "best, on trial": "best",
 }
+# The folder of a kernel that serves built-in models alone.
+FOLDERS = {"heat_bath": "models/kernels"}
 # The function that is the kernel, where there are several.
 FUNCTIONS = {
     "gibbs, conditional": "explore_by_conditional",
@@ -160,7 +162,7 @@ FAULTS = [
 @cache
 def module(kernel, path, old, new):
     """Compile the file of a kernel anew, with a fault in it or in another file whose functions it uses."""
-    kernel_path, fault = f"explorers/{kernel}.py", [(old, new)]
+    kernel_path, fault = FOLDERS.get(kernel, "explorers") + f"/{kernel}.py", [(old, new)]
     if not path:
         return load(kernel_path, fault, compiled=True)
     ours, theirs = (vars(import_module(f"sterna.explorers.{name}")) for name in (kernel, path))

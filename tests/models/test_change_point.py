@@ -1,4 +1,4 @@
-"""The change-point model: given the change, both means have gamma laws, so that everything is a finite sum."""
+"""The change-point model: given the change, both means have gamma distributions, so that everything is a finite sum."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def plain(counts, rate=1 / 15):
 
 
 def exact(counts, rate=1 / 15, beta=1.0):
-    """Log evidence, probabilities of the change, and the shapes and rates of both means' gamma laws given it."""
+    """Log evidence, probabilities of the change, and shapes and rates of both means' gamma distributions given it."""
     n, shapes, rates = len(counts), [], []
     for change in range(n):
         before, after = counts[: change + 1], counts[change + 1 :]

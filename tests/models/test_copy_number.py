@@ -11,9 +11,9 @@ from kernels import apply_bound, draws_of, logs_of
 from scipy import stats
 
 import sterna
-from sterna.models import copy_number_moves
 from sterna.models.copy_number import draw_reads, lay_out, simulate
-from sterna.models.hidden_chain import change, exponential
+from sterna.models.kernels import copy_number_moves
+from sterna.models.kernels.hidden_chain import change, exponential
 
 LEVEL = 1e-6
 READS = np.array([90.0, 0.0, 300.0, 110.0, 70.0, 95.0, 180.0, 0.0])
@@ -186,7 +186,7 @@ def test_reference_is_that_of_plain_terms():
 
 
 def test_draws_of_the_reference_have_their_law():
-    """False-alarm rate: 1e-6, nine times; numbers of states get a uniform place in their step of the cdf."""
+    """False-alarm rate: 1e-6, nine times; numbers of states get a uniform position in their step of the cdf."""
     x = draws_of(small())(20_000)
     j = np.arange(21)
     cdf = np.cumsum(x[:, 6:7] * (1 - x[:, 6:7]) ** j * (j > 0), axis=1)
@@ -196,10 +196,10 @@ def test_draws_of_the_reference_have_their_law():
     def uniform(m):
         return cdf[rows, m - 1] + place * (cdf[rows, m] - cdf[rows, m - 1])
 
-    laws = [stats.expon.cdf(x[:, 0]), *stats.norm(0, 10).cdf(x[:, 1:4]).T, *stats.expon(scale=10).cdf(x[:, 4:6]).T]
-    laws += [x[:, 6], uniform(x[:, 7].astype(int)), uniform(x[:, 8].astype(int))]
-    assert min(stats.kstest(column, "uniform").pvalue for column in laws) > LEVEL
-    # planted fault: numbers of states that do not know of p
+    columns = [stats.expon.cdf(x[:, 0]), *stats.norm(0, 10).cdf(x[:, 1:4]).T, *stats.expon(scale=10).cdf(x[:, 4:6]).T]
+    columns += [x[:, 6], uniform(x[:, 7].astype(int)), uniform(x[:, 8].astype(int))]
+    assert min(stats.kstest(column, "uniform").pvalue for column in columns) > LEVEL
+    # planted fault: numbers of states that are independent of p
     assert stats.kstest(uniform(np.roll(x[:, 7], 1).astype(int)), "uniform").pvalue < LEVEL
 
 
@@ -268,7 +268,7 @@ def test_what_are_no_bins_is_refused(given):
 
 
 def by_importance(target, beta, n, rng):
-    """Draw from the annealed law: half a million draws of the reference, chosen by their likelihoods."""
+    """Draw from the annealed distribution: half a million draws from the reference, resampled by their likelihoods."""
     draws = draws_of(target, seed=int(rng.integers(1 << 30)))(500_000)
     log_densities = logs_of(target, draws)[:, 1]
     weights = np.exp(beta * (log_densities - log_densities.max()))
@@ -293,7 +293,7 @@ def p_of_exploration(beta, kernels_beta, move=None, places=()):
     return 9 * min(stats.ks_2samp(after[:, k], others[:, k], method="asymp").pvalue for k in range(9))
 
 
-def test_exploration_leaves_the_law_unchanged():
+def test_exploration_leaves_the_distribution_unchanged():
     """False-alarm rate: 1e-6."""
     assert p_of_exploration(0.5, 0.5) > LEVEL
     # planted fault: another beta
@@ -315,7 +315,7 @@ def with_fault(function, old, new):
         (copy_number_moves.move_p_with_states, (6, 7, 8), (" + log_volume(new[0], new[1:].sum(), count)", "")),
     ],
 )
-def test_joint_moves_leave_the_law_unchanged(move, places, fault):
+def test_joint_moves_leave_the_distribution_unchanged(move, places, fault):
     """False-alarm rate: 1e-6; a move that forgets its volume is found."""
     assert p_of_exploration(0.5, 0.5, move, places) > LEVEL
     assert p_of_exploration(0.5, 0.5, with_fault(move, *fault), places) < LEVEL
@@ -333,16 +333,16 @@ def test_joint_moves_with_one_deviation():
 
 
 def test_numbers_of_states_keep_their_ranks():
-    """Ranks drawn for states lead back to them, and to the law's quantiles for another p."""
+    """Ranks drawn for states lead back to them, and to the distribution's quantiles for another p."""
     rng = np.random.default_rng(1)
     shares = 0.8 ** np.arange(20)
     from_it_on = np.cumsum(shares[::-1]) / shares.sum()
     for p in (1e-6, 0.03, 0.5, 0.999):
         states = rng.integers(1, 21, 50).astype(float)
         ranks, found = copy_number_moves.draw_ranks(p, states, rng), np.empty(50)
-        copy_number_moves.place_at_ranks(p, ranks, found)
+        copy_number_moves.set_from_ranks(p, ranks, found)
         assert (found == states).all()
-        copy_number_moves.place_at_ranks(0.2, ranks, found)
+        copy_number_moves.set_from_ranks(0.2, ranks, found)
         assert (found == 20 - np.searchsorted(from_it_on, ranks)).all()
 
 

@@ -139,11 +139,11 @@ def test_what_are_no_counts_is_refused(given):
 
 
 class Collapsed:
-    """The law of (m, s) with all p integrated out, on a grid; given them, every p has a Beta law, at every beta."""
+    """The distribution of (m, s) with all p integrated out, on a grid; given (m, s), every p has a beta density."""
 
     def __init__(self, launches, failures, beta=1.0, points=600):
         self.launches, self.failures, self.beta = launches, failures, beta
-        # both by quantities in which the law is smooth: the logits of m and the logarithm of s
+        # on scales on which the distribution is smooth: the logit of m and the logarithm of s
         t, u = np.linspace(-12, 12, points), np.linspace(-8, 6, points)
         self.m, self.s = 1 / (1 + np.exp(-t))[:, None], np.exp(u)[None, :]
         m_other = 1 / (1 + np.exp(t))[:, None]
@@ -154,7 +154,7 @@ class Collapsed:
         for n, f, count in zip(*kinds, counts, strict=True):
             log_densities = log_densities + count * (betaln(a + beta * f, b + beta * (n - f)) - betaln(a, b))
         self.log_densities = log_densities + math.log((t[1] - t[0]) * (u[1] - u[0]))
-        self.law = np.exp(self.log_densities - logsumexp(self.log_densities))
+        self.distribution = np.exp(self.log_densities - logsumexp(self.log_densities))
 
     @property
     def log_evidence(self):
@@ -162,11 +162,13 @@ class Collapsed:
         return float(logsumexp(self.log_densities) + choices.sum())
 
     def mean(self, values):
-        return float((self.law * values).sum())
+        return float((self.distribution * values).sum())
 
     def draw(self, n, rng):
-        """Draw states; a place of the grid stands for its cell."""
-        rows, columns = np.unravel_index(rng.choice(self.law.size, size=n, p=self.law.ravel()), self.law.shape)
+        """Draw states; a point of the grid stands for its cell."""
+        rows, columns = np.unravel_index(
+            rng.choice(self.distribution.size, size=n, p=self.distribution.ravel()), self.distribution.shape
+        )
         t, u = np.log(self.m / (1 - self.m)).ravel(), np.log(self.s).ravel()
         t = t[rows] + (t[1] - t[0]) * (rng.random(n) - 0.5)
         u = u[columns] + (u[1] - u[0]) * (rng.random(n) - 0.5)
@@ -189,7 +191,7 @@ def p_of_exploration(beta, target, explorer):
 
 @pytest.mark.parametrize("own", [True, False], ids=["collapsed", "slices"])
 @pytest.mark.parametrize("beta", [0.3, 1.0])
-def test_exploration_leaves_the_law_unchanged(beta, own):
+def test_exploration_leaves_the_distribution_unchanged(beta, own):
     """False-alarm rate: 1e-6."""
     target = small()
     assert p_of_exploration(beta, target, target.explorer if own else sterna.Slice()) > LEVEL
@@ -201,18 +203,18 @@ def test_exploration_leaves_the_law_unchanged(beta, own):
 FAULTS = {
     "size without its Jacobian": (
         "+ 2.0 * math.log(10.0 + size) >= level",
-        "+ 2.0 * math.log(10.0 + x[SIZE]) >= level",
+        "+ 2.0 * math.log(10.0 + old) >= level",
     ),
     "size without its prior": ("total = -0.1 * s", "total = 0.0 * s"),
     "not annealed": ("log_gamma_draw(a + beta * failures[r], stream)", "log_gamma_draw(a + failures[r], stream)"),
-    "old mean": ("a, b = x[MEAN] * x[SIZE], (1.0", "a, b = 0.5 * x[SIZE], (1.0"),
+    "old mean": ("a, b = x[State.mean] * x[State.size], (1.0", "a, b = 0.5 * x[State.size], (1.0"),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_of_the_collapsed_kernel_are_caught(fault):
     target, exact = small(), Collapsed(LAUNCHES, FAILURES, 0.3)
-    kernel = load("models/beta_binomial.py", [FAULTS[fault]], compiled=True).explore
+    kernel = load("models/kernels/beta_binomial.py", [FAULTS[fault]], compiled=True).explore
     states, others = (exact.draw(10_000, np.random.default_rng(seed)) for seed in (1, 2))
     after, _, _ = apply_bound(target, target.explorer.bind(target), states, 0.3, kernel=kernel)
     assert min(stats.ks_2samp(after[:, k], others[:, k]).pvalue for k in range(6)) < LEVEL

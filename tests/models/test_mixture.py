@@ -120,7 +120,7 @@ def test_what_are_no_observations_is_refused(no_folder, wrong):
 
 
 class Enumerated:
-    """The annealed law by enumeration: given the indicators, components are independent and means are normal."""
+    """The annealed distribution by enumeration: given the indicators, components are independent and means normal."""
 
     sigma = 100.0 * (np.arange(40_000) + 0.5) / 40_000
 
@@ -134,7 +134,7 @@ class Enumerated:
         weights = betaln(len(y) - second + 1, second + 1)
         self.log_densities = weights + [integral[tuple(s)] + integral[tuple(1 - s)] for s in self.subsets]
         self.log_evidence = float(logsumexp(self.log_densities))
-        self.law = np.exp(self.log_densities - self.log_evidence)
+        self.distribution = np.exp(self.log_densities - self.log_evidence)
 
     def _moments(self, own, sigma):
         """Precision and mean of a component's mean, given its deviation."""
@@ -148,7 +148,7 @@ class Enumerated:
         return log_densities - 0.5 * self.beta * (own**2).sum() / self.sigma**2 - math.log(len(self.sigma))
 
     def draw(self, n, rng):
-        chosen = self.subsets[rng.choice(len(self.law), size=n, p=self.law)]
+        chosen = self.subsets[rng.choice(len(self.distribution), size=n, p=self.distribution)]
         second = chosen.sum(axis=1)
         states = np.empty((n, 5 + len(self.y)))
         states[:, 0] = rng.beta(len(self.y) - second + 1, second + 1)
@@ -173,11 +173,11 @@ def p_of_exploration(beta, target):
     after, log_densities, _ = apply_bound(target, target.explorer.bind(target), states, beta)
     assert np.allclose(log_densities[:, :2], logs_of(target, after)[:, :2], rtol=1e-8, atol=1e-8)
     found = [stats.ks_2samp(after[:, k], others[:, k]).pvalue for k in range(5)]
-    return 6 * min(*found, chi_square(after[:, 5:] @ [8, 4, 2, 1], exact.law))
+    return 6 * min(*found, chi_square(after[:, 5:] @ [8, 4, 2, 1], exact.distribution))
 
 
 @pytest.mark.parametrize("beta", [0.1, 1.0])
-def test_exploration_leaves_the_law_unchanged(beta):
+def test_exploration_leaves_the_distribution_unchanged(beta):
     """False-alarm rate: 1e-6."""
     assert p_of_exploration(beta, sterna.models.mixture(SEEN)) > LEVEL
 
@@ -195,7 +195,7 @@ def test_runs_find_evidence_and_shares():
     assert result.log_evidence.error < 0.05
     z = result.posterior["z"].values.reshape(-1, len(y))
     for i, j in ((0, 1), (0, 3)):
-        together = exact.law[exact.subsets[:, i] == exact.subsets[:, j]].sum()
+        together = exact.distribution[exact.subsets[:, i] == exact.subsets[:, j]].sum()
         check_mean((z[:, i] == z[:, j]).astype(float), together)
     check_mean(result.posterior["w"].values[..., 0].ravel(), 0.5)
     # planted fault: indicators of equal probability, whatever the weights

@@ -8,7 +8,7 @@ from plain import load
 from scipy import integrate
 
 import sterna
-from sterna.models.ode import PARAMETERS, ode, simulate
+from sterna.models.ode import TRUE_PARAMETERS, ode, simulate
 
 LN10 = np.log(10.0)
 
@@ -71,12 +71,12 @@ def test_equal_rates():
 
 def test_the_curve_solves_the_equation():
     """mRNA decays by delta, and makes protein that decays by beta; from t0 on, with none of it there."""
-    t0, km0, beta, delta, _ = PARAMETERS
+    t0, km0, beta, delta, _ = TRUE_PARAMETERS
     solved = integrate.solve_ivp(
         lambda t, y: [-delta * y[0], km0 * y[0] - beta * y[1]], (t0, 9.0), [1.0, 0.0], rtol=1e-11, atol=1e-12
     )
     target = ode([9.0], [solved.y[1, -1]])
-    best = target.log_densities(**dict(zip(target.space.names, PARAMETERS, strict=True)))[1]
+    best = target.log_densities(**dict(zip(target.space.names, TRUE_PARAMETERS, strict=True)))[1]
     assert best == pytest.approx(-np.log(0.1 * np.sqrt(2 * np.pi)), abs=1e-12)
 
 
@@ -98,7 +98,7 @@ def test_the_simulator_and_the_likelihood_agree():
     """A false alarm of 6e-5 for each of six means."""
     targets = [ode(*simulate(seed=seed)) for seed in range(200)]
     expected = -26 * (1 + np.log(2 * np.pi * 0.01))
-    check_simulator(targets, np.array(PARAMETERS), [expected] * 200, range(5))
+    check_simulator(targets, np.array(TRUE_PARAMETERS), [expected] * 200, range(5))
 
 
 @pytest.mark.laws

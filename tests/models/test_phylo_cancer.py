@@ -92,16 +92,17 @@ def forked_draw(forks):
 
 
 def deviation(name, beta, which, faults=()):
-    """Return how far moves of one kind, each at its locus or cell, change the law of trees at fixed rates."""
+    """Return how far moves of one kind, each at its locus or cell, change the distribution of trees at fixed rates."""
     seen = np.array(SEEN[name])
     cells, loci = seen.shape
     trees = list(all_trees(loci, cells))
     number = {tree: k for k, tree in enumerate(trees)}
     log_densities = np.array([slow_log_likelihood(seen, *tree, FPR, FNR) for tree in trees])
-    law = np.exp(beta * log_densities - logsumexp(beta * log_densities))
+    distribution = np.exp(beta * log_densities - logsumexp(beta * log_densities))
     forks = Forks()
     names = {"uniform": lambda stream: Symbol(forks), "draw_node": forked_draw(forks)}
-    source = load("models/regraft.py", faults, **names)
+    source = load("models/kernels/regraft.py", faults, **names)
+    put_in_order = load("models/kernels/perfect_phylogeny.py").put_in_order
     present, absent = beta * math.log((1 - FNR) / FPR), beta * math.log(FNR / (1 - FPR))
     worst = 0.0
     for k in range(loci if which == "regraft" else cells):
@@ -111,14 +112,12 @@ def deviation(name, beta, which, faults=()):
             def run(k=k, tree=tree):
                 parent, place = [*tree[0], -1], list(tree[1])
                 order, ones, size, weights = ([0] * (loci + 1) for _ in range(4))
-                assert source.put_in_order(parent, order, ones, size, loci) == loci + 1
+                assert put_in_order(parent, order, ones, size, loci) == loci + 1
+                nodes = source.Tree(parent, place, order, ones, size, weights, loci, cells)
                 if which == "regraft":
-                    row = seen[:, k].tolist()
-                    source.regraft(
-                        parent, place, order, ones, size, weights, row, k, present, absent, loci, cells, None
-                    )  # fmt: skip
+                    source.regraft(nodes, seen[:, k].tolist(), k, present, absent, None)
                 else:
-                    source.move_cell(parent, place, order, weights, seen[k].tolist(), k, present, absent, loci, None)
+                    source.move_cell(nodes, seen[k].tolist(), k, present, absent, None)
                 # parents come before their children
                 assert sorted(order) == list(range(loci + 1))
                 assert order[0] == loci
@@ -126,15 +125,15 @@ def deviation(name, beta, which, faults=()):
                 return number[tuple(parent[:-1]), tuple(place)]
 
             for probability, end in forks.outcomes(run):
-                after[end] += law[start] * probability
-        worst = max(worst, np.abs(after - law).max())
+                after[end] += distribution[start] * probability
+        worst = max(worst, np.abs(after - distribution).max())
     return worst
 
 
 @pytest.mark.parametrize("name", SEEN)
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("which", ["regraft", "cells"])
-def test_the_transition_matrix_leaves_the_law_unchanged(name, beta, which):
+def test_the_transition_matrix_leaves_the_distribution_unchanged(name, beta, which):
     assert deviation(name, beta, which) < 1e-12
 
 
@@ -145,7 +144,7 @@ REGRAFT_FAULTS = {
     "cells go below by a coin": ("(by_one if observed[c] == 1 else by_zero)", "0.5"),
     "subtrees stay": ("            parent[v] = locus\n", "            pass\n"),
     "weights of all, not of subsets": (
-        "        return s if s > FAR else s + math.log1p(math.exp(-s))",
+        "        return s if s > MAX_EXPONENT else s + math.log1p(math.exp(-s))",
         "        return s",
     ),
 }
@@ -164,7 +163,7 @@ def test_planted_faults_change_the_transition_matrix(fault):
 
 @pytest.mark.parametrize("name", SEEN)
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-def test_compiled_explorer_leaves_the_law_unchanged(name, beta):
+def test_compiled_explorer_leaves_the_distribution_unchanged(name, beta):
     """Three comparisons at 1e-6."""
     assert min(comparisons(name, beta)) > LEVEL
 
@@ -193,7 +192,9 @@ def test_energies_are_those_of_the_states(beta, shares):
 
 
 def test_planted_fault_changes_energies():
-    kernel = load("models/regraft.py", [("fpr, fnr)\n\n\ndef pack", "fpr, 0.5)\n\n\ndef pack")], compiled=True).explore
+    kernel = load(
+        "models/kernels/regraft.py", [("loci * cells, fpr, fnr)", "loci * cells, fpr, 0.5)")], compiled=True
+    ).explore
     target = larger()
     after, log_densities, _ = apply_bound(target, target.explorer.bind(target), draws_of(target)(5), 0.3, kernel=kernel)
     assert (log_densities[:, 1] != logs_of(target, after)[:, 1]).all()

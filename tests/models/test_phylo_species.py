@@ -17,7 +17,7 @@ from sterna.models.trees import newick, splits, topologies
 
 
 def rates(kappa=3.0):
-    """Rate matrix in the order A, C, G, T: transitions kappa times as fast as each transversion, one change a unit."""
+    """Rate matrix in order A, C, G, T: transitions kappa times as fast as each transversion, one change per unit."""
     matrix = np.full((4, 4), 1.0 / (kappa + 2.0))
     for i, j in ((0, 2), (1, 3)):
         matrix[i, j] = matrix[j, i] = kappa / (kappa + 2.0)
@@ -62,7 +62,7 @@ def test_kappa():
 
 
 def test_tiny_lengths_lose_no_digits():
-    """Where the likelihood itself is no number: the first order in every length, by hand.
+    """Where the likelihood itself underflows: the first order in every length, by hand.
 
     On three branches of length t around one node, ACG has changes on two of them, of which one is a transition: all
     orders but t^2 vanish. With A at the node it is transversion and transition, and so on for C and G.
@@ -71,7 +71,7 @@ def test_tiny_lengths_lose_no_digits():
     seen = target.log_densities(parent=[3, 3, 0], length=[t] * 3, shape=1.0, rate=1.0)[1]
     exact = 5 * math.log(0.25 * (0.2 * 0.6 + 0.2 * 0.2 + 0.2 * 0.6) * t * t)
     assert seen == pytest.approx(exact, rel=1e-12)
-    # eight taxa at t = 1e-120 need at least two changes, and all vectors must be enlarged
+    # eight taxa at t = 1e-120 need at least two changes, and all vectors must be scaled
     many = sterna.models.phylo_species(dict(zip("abcdefgh", ["A", "C", "G", "T"] * 2, strict=True)))
     log_densities = logs_of(
         many, [np.concatenate([state[:13], np.full(13, t), [1, 1]]) for state in draws_of(many)(50)]
@@ -123,7 +123,7 @@ def uniforms_of(target, states):
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-def test_explorer_leaves_the_law_unchanged(beta):
+def test_explorer_leaves_the_distribution_unchanged(beta):
     """Eleven comparisons at 1e-6 each."""
     assert min(comparisons(model("short"), beta)) > LEVEL
 
@@ -170,8 +170,9 @@ def test_simulated_sites_have_the_likelihood_of_their_pattern():
 def test_runs_find_evidence_and_topologies():
     """Against means over the reference's own draws, no tempering: within 5 standard errors each.
 
-    The error of a topology's share is that of 32 batches, so Student's law gives a false alarm of 2e-5 for each of
-    three, and the whole less than 1e-4. A fault in the likelihood is seen by the sums over all bases, not here.
+    The error of a topology's frequency is estimated from 32 batches, so Student's distribution gives a false-alarm rate
+    of 2e-5 for each of three, and less than 1e-4 in total. A fault in the likelihood is caught by the sums over all
+    bases, not here.
     """
     target, n = model("short"), 400_000
     states = draws_of(target, seed=7)(n)
@@ -252,8 +253,8 @@ def test_simulated_by_default(monkeypatch):
 
 WRONG = {
     "at least 3 are needed": {"a": "ACG", "b": "ACG"},
-    "aligned to one length": {"a": "ACG", "b": "ACG", "c": "AC"},
-    "no IUPAC codes": {"a": "ACG", "b": "ACJ", "c": "ACG"},
+    "aligned to the same length": {"a": "ACG", "b": "ACG", "c": "AC"},
+    "not IUPAC codes": {"a": "ACG", "b": "ACJ", "c": "ACG"},
     "No such file": "/nowhere/at/all.fasta",
 }
 

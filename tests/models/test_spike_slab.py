@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import log_expit
 
 import sterna
-from sterna.models.spike_slab import COEFFICIENTS, INTERCEPT, read, simulate, spike_slab
+from sterna.models.spike_slab import TRUE_COEFFICIENTS, TRUE_INTERCEPT, read, simulate, spike_slab
 
 
 def prior(share, scale, intercept, switch, weight):
@@ -78,9 +78,9 @@ def test_the_simulator_and_the_likelihood_agree():
     data = [simulate(seed=seed) for seed in range(200)]
     expected = []
     for _, covariates in data:
-        predictor = INTERCEPT + covariates @ np.array(COEFFICIENTS)
+        predictor = TRUE_INTERCEPT + covariates @ np.array(TRUE_COEFFICIENTS)
         expected.append(-stats.bernoulli(1 / (1 + np.exp(-predictor))).entropy().sum())
-    state = np.concatenate([[0.5, 1.0, INTERCEPT], np.ones(8), COEFFICIENTS])
+    state = np.concatenate([[0.5, 1.0, TRUE_INTERCEPT], np.ones(8), TRUE_COEFFICIENTS])
     targets = [spike_slab(*one) for one in data]
     check_simulator(targets, state, expected, [2, 11, 12, 13, 15, 16])
 

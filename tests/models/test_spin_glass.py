@@ -65,7 +65,7 @@ def law_of(log_densities, beta):
 
 
 def deviation(target, beta, faults=()):
-    """Return how far the exact transition matrix of the kernel, as its source stands, moves the law."""
+    """Return how far the exact transition matrix of the kernel, as its source stands, moves the distribution."""
     states, log_densities = all_states(target)
     forks = Forks()
     names = {
@@ -73,12 +73,12 @@ def deviation(target, beta, faults=()):
         "as_pointer": lambda array, kind: array,
         "first_coordinate": lambda updates, count, stream: 0,
     }
-    sweep = load("models/heat_bath.py", faults, **names).explore_weighted_spins
+    sweep = load("models/kernels/heat_bath.py", faults, **names).explore_weighted_spins
     bath, n = target.explorer, target.dimension
     parameters = [n, bath.coupling, bath.field, bath.adjacent.shape[1]]
     data = [bath.adjacent.ravel().tolist(), bath.weights.ravel().tolist()]
     number = {tuple(x): k for k, x in enumerate(states)}
-    law, after = law_of(log_densities, beta), np.zeros(len(states))
+    distribution, after = law_of(log_densities, beta), np.zeros(len(states))
     for k, state in enumerate(states):
 
         def run(k=k, state=state):
@@ -87,12 +87,12 @@ def deviation(target, beta, faults=()):
             return number[tuple(x)]
 
         for probability, end in forks.outcomes(run):
-            after[end] += law[k] * probability
-    return np.abs(after - law).max()
+            after[end] += distribution[k] * probability
+    return np.abs(after - distribution).max()
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.1, 0.5, 1.0])
-def test_the_transition_matrix_leaves_the_law_unchanged(beta):
+def test_the_transition_matrix_leaves_the_distribution_unchanged(beta):
     assert deviation(sterna.models.spin_glass(2, 2, seed=3), beta) < 1e-12
 
 
@@ -122,12 +122,12 @@ def test_compiled_draws(beta, passes):
     """Chi-square over all 512 states of a 3 x 3 lattice at 1e-6, rare ones together."""
     target, n_draws = sterna.models.spin_glass(3, 2, inverse_temperature=0.4), 60_000
     states, log_densities = all_states(target)
-    law = law_of(log_densities, beta)
-    chosen = np.random.default_rng(2).choice(len(states), size=n_draws, p=law)
+    distribution = law_of(log_densities, beta)
+    chosen = np.random.default_rng(2).choice(len(states), size=n_draws, p=distribution)
     after, _, _ = apply_bound(target, replace(target.explorer, passes=passes).bind(target), states[chosen], beta)
     number = ((after > 0) @ (2 ** np.arange(8, -1, -1))).astype(int)
-    counts, likely = np.bincount(number, minlength=512), law * n_draws > 10
-    seen, wanted = (np.append(part[likely], part[~likely].sum()) for part in (counts, law * n_draws))
+    counts, likely = np.bincount(number, minlength=512), distribution * n_draws > 10
+    seen, wanted = (np.append(part[likely], part[~likely].sum()) for part in (counts, distribution * n_draws))
     keep = wanted > 5
     assert stats.chisquare(seen[keep], wanted[keep] * seen[keep].sum() / wanted[keep].sum()).pvalue > LEVEL
 

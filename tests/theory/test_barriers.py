@@ -15,8 +15,14 @@ from sterna.tuning.barrier import communication_barrier
 
 def normal_local(beta, dim, precision):
     """Half the mean distance of two energies, the integral of F (1 - F); energies are gamma variables."""
-    law = stats.gamma(dim / 2, scale=abs(precision - 1) / (1 + beta * (precision - 1)))
-    value, _ = quad(lambda v: law.cdf(v) * law.sf(v), 0, law.isf(1e-16), points=[law.mean()], limit=200)
+    distribution = stats.gamma(dim / 2, scale=abs(precision - 1) / (1 + beta * (precision - 1)))
+    value, _ = quad(
+        lambda v: distribution.cdf(v) * distribution.sf(v),
+        0,
+        distribution.isf(1e-16),
+        points=[distribution.mean()],
+        limit=200,
+    )
     return value
 
 
@@ -88,10 +94,10 @@ def test_modes_against_enumeration():
     energies = np.log(target / reference)
     whole = exact.level_barrier(np.array([1.0]), energies.ravel(), np.log((weights[:, None] * reference).ravel()))[0]
     grid = np.linspace(0, 1, 4001)
-    law = reference ** (1 - grid[:, None, None]) * target ** grid[:, None, None]
+    distribution = reference ** (1 - grid[:, None, None]) * target ** grid[:, None, None]
     # modes keep their weights only where each has the same normalising constant: the proposition's assumption
-    constants = law.sum(axis=2)
-    within = law / constants[:, :, None]
+    constants = distribution.sum(axis=2)
+    within = distribution / constants[:, :, None]
     distance = np.abs(energies.ravel()[:, None] - energies.ravel()[None, :]).reshape(3, 4, 3, 4)
     local = 0.5 * np.einsum("gka,kalb,glb->gkl", within, distance, within)
     shares = weights * constants
@@ -132,7 +138,7 @@ def test_rejections_of_a_measured_barrier_are_those_measured():
         (lambda: theory.normal_barrier(precision=0.0), "precision=0.0"),
         (lambda: theory.discrete_barrier(k=0), "k=0"),
         (lambda: theory.discrete_barrier(a=-1.0), "a=-1.0"),
-        (lambda: theory.multimodal_barrier([0.5, 0.6], np.ones((2, 2))), "sum 1"),
+        (lambda: theory.multimodal_barrier([0.5, 0.6], np.ones((2, 2))), "sum to 1"),
         (lambda: theory.multimodal_barrier([0.5, 0.5], np.ones((3, 3))), "2 modes"),
         (lambda: theory.multimodal_barrier([0.5, 0.5], [[1.0, 2.0], [3.0, 1.0]]), "symmetric"),
     ],

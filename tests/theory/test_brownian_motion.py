@@ -42,7 +42,7 @@ def pvalue(ends, time, start):
 
 
 @pytest.mark.parametrize(("time", "start"), CASES)
-def test_ends_have_the_law(time, start):
+def test_ends_have_the_distribution(time, start):
     """Kolmogorov-Smirnov of 100 000 draws at 1e-5 each."""
     assert pvalue(theory.brownian_motion_ends(time, 100_000, start), time, start) > FALSE_ALARM
 
@@ -59,7 +59,7 @@ def test_comparison_catches_ends_that_hold_or_wrap(names):
 
 
 def test_paths_have_independent_increments():
-    """Each step's place under the law from the place before it is uniform: Kolmogorov-Smirnov at 1e-5, twice."""
+    """Each step's cdf, given the position before it, is uniform: Kolmogorov-Smirnov at 1e-5, twice."""
     times = np.array([0.0, 0.05, 0.05, 0.3])
     paths = np.array([theory.brownian_motion_path(times, 0.4, seed) for seed in range(3000)])
     assert (paths[:, 0] == 0.4).all()
@@ -72,8 +72,8 @@ def test_paths_have_independent_increments():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: theory.brownian_motion_path([0.1, 0.0]), "must not decrease"),
-        (lambda: theory.brownian_motion_path([-0.1, 0.0]), "must not decrease"),
+        (lambda: theory.brownian_motion_path([0.1, 0.0]), "do not decrease, from 0"),
+        (lambda: theory.brownian_motion_path([-0.1, 0.0]), "do not decrease, from 0"),
         (lambda: theory.brownian_motion_ends(0.1, 0), "n_paths=0"),
         (lambda: theory.brownian_motion_cdf(0.5, -0.1), "time=-0.1"),
         (lambda: theory.brownian_motion_ends(0.1, 3, seed=-1), "seed=-1"),

@@ -20,7 +20,7 @@ CASES = [(3.0, 0.4, 0.3, 1), (3.0, 1.7, 0.3, -1), (0.5, 2.3, 0.9, 1), (20.0, 0.5
 PATH = "theory/piecewise_deterministic.py"
 
 FAULTS = {
-    "no turn": ("place, up = turn, 1 - up", "place = turn if 0.0 < turn < 1.0 else 1.0 - turn"),
+    "no turn": ("position, up = turn, 1 - up", "position = turn if 0.0 < turn < 1.0 else 1.0 - turn"),
     "hazard on the way to an end forgotten": ("float(up), budget - room", "float(up), 0.5 * budget"),
     "only the ends turn": ("if budget >= room", "if room >= 0.0"),
     "a hazard half as large": ("np.array([0.0, total])", "np.array([0.0, 0.5 * total])"),
@@ -75,7 +75,7 @@ def pvalue(ends, barrier, time, start, direction):
 
 
 @pytest.mark.parametrize(("barrier", "time", "start", "direction"), CASES)
-def test_ends_have_the_law(barrier, time, start, direction):
+def test_ends_have_the_distribution(barrier, time, start, direction):
     """Chi-square of 200 000 paths and the atom's mass within 4.5 standard errors: below 2e-5 each."""
     ends = theory.piecewise_deterministic_ends(barrier, time, 200_000, start, direction)
     assert pvalue(ends, barrier, time, start, direction) > FALSE_ALARM
@@ -91,7 +91,7 @@ def test_comparison_catches(fault):
     assert not inside or pvalue(ends, 3.0, 1.7, 0.3, -1) < FALSE_ALARM
 
 
-def test_paths_have_the_law():
+def test_paths_have_the_distribution():
     """Ends of 5000 paths, by chi-square at 1e-5; between turns they move at speed 1."""
     paths = [theory.piecewise_deterministic_path(3.0, 1.7, 0.3, -1, seed) for seed in range(5000)]
     assert pvalue(np.array([path.place[-1] for path in paths]), 3.0, 1.7, 0.3, -1) > FALSE_ALARM
@@ -128,7 +128,7 @@ def test_turns_are_where_the_hazard_is_spent(up):
             assert (turn >= place) if up else (turn <= place)
 
 
-def test_any_hazard_leaves_the_uniform_law_alone():
+def test_any_hazard_leaves_the_uniform_distribution_alone():
     """Kolmogorov-Smirnov of 20 000 paths from uniform starts, at 1e-5; with a hazard upwards alone it fails."""
     rng = np.random.default_rng(5)
     table = piecewise_deterministic._hazard_table(lambda place: 6.0 * place**3)
@@ -154,14 +154,14 @@ def test_uneven_hazard_is_the_limit_of_uneven_rejections():
     ends = theory.piecewise_deterministic_ends(lambda place: 5.0 * place**2, 0.9, 400_000, 0.5, -1)
     # away from the atom at 0.4, which N smears over sqrt(t / N)
     places = np.concatenate([np.linspace(0.02, 0.34, 17), np.linspace(0.46, 0.98, 27)]) + 1e-9
-    law = uneven_law(4000, places)
+    distribution = uneven_law(4000, places)
     # what is left of an error of order 1/N is as large as its last change
-    assert np.abs(law - uneven_law(2000, places)).max() < 0.001
-    gap = np.abs(np.searchsorted(np.sort(ends), places) / len(ends) - law)
+    assert np.abs(distribution - uneven_law(2000, places)).max() < 0.001
+    gap = np.abs(np.searchsorted(np.sort(ends), places) / len(ends) - distribution)
     assert gap.max() < 2.47 / math.sqrt(len(ends)) + 0.001
     # the planted fault: the same barrier, spread evenly
     even = theory.piecewise_deterministic_cdf(places, 5.0, 0.9, 0.5, -1)
-    assert np.abs(even - law).max() > 0.02
+    assert np.abs(even - distribution).max() > 0.02
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,10 @@ def test_every_plan_fits_and_wastes_little(barrier):
 
 def test_plan_reads_well_and_is_frozen():
     plan = theory.plan(5.0, 64, 60.0)
-    assert str(plan).startswith("5 copies of 12 chains on 60 of 64 cores, 1 replica a core\n")
-    assert "restarts an hour: 14.8" in str(plan)
+    assert str(plan).startswith("5 copies of 12 chains on 60 of 64 cores, 1 replica per core\n")
+    assert "restarts per hour: 14.8" in str(plan)
     assert "efficient local exploration" in str(plan)
-    assert "1 copy of 12 chains on 4 of 4 cores, up to 3 replicas a core" in str(theory.plan(5.0, 4, 60.0))
+    assert "1 copy of 12 chains on 4 of 4 cores, up to 3 replicas per core" in str(theory.plan(5.0, 4, 60.0))
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.cores = 3
 

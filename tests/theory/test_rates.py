@@ -165,7 +165,7 @@ def test_chains_and_copies_at_the_edges():
         (lambda: predicted_round_trip_rate([0.1], "DEO"), "scheme='DEO'"),
         (lambda: optimal_n_chains(-1.0), "barrier=-1.0"),
         (lambda: optimal_n_copies(1.0, 0), "cores=0"),
-        (lambda: optimal_n_copies(1.0, 2.5), "not a whole number"),
+        (lambda: optimal_n_copies(1.0, 2.5), "not an integer"),
         (lambda: budget_round_trip_rate(1.0, 1, 4), "at least 2 chains"),
     ],
 )

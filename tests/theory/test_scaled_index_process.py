@@ -1,4 +1,4 @@
-"""The scaled index process: its law against a matrix exponential, its paths and ends against its law."""
+"""The scaled index process: its distribution against a matrix exponential, and its paths and ends against that."""
 
 import numpy as np
 import pytest
@@ -15,10 +15,10 @@ TIMES = {"deo": 0.7, "seo": 0.1}
 FALSE_ALARM = 1e-5
 
 
-def pvalue(ends, law):
-    """Chi-square of draws against a law, with rare places thrown together."""
-    counts = law_of(ends, len(law) - 1) * len(ends)
-    expected = law * len(ends)
+def pvalue(ends, distribution):
+    """Chi-square of draws against a distribution, with rare positions pooled."""
+    counts = law_of(ends, len(distribution) - 1) * len(ends)
+    expected = distribution * len(ends)
     rare = expected < 10
     if rare.any():
         counts = np.append(counts[~rare], counts[rare].sum())
@@ -30,8 +30,8 @@ def pvalue(ends, law):
 @pytest.mark.parametrize("direction", [-1, 1])
 @pytest.mark.parametrize("time", [0.0, 0.3, 5.0])
 def test_law_is_the_exponential_of_the_generator(scheme, direction, time):
-    law = theory.scaled_index_law(REJECTION, time, 0.3, direction, scheme)
-    assert law == pytest.approx(scaled_law(REJECTION, time, 3, direction, scheme), abs=1e-12)
+    distribution = theory.scaled_index_law(REJECTION, time, 0.3, direction, scheme)
+    assert distribution == pytest.approx(scaled_law(REJECTION, time, 3, direction, scheme), abs=1e-12)
 
 
 def test_law_tends_to_the_uniform_one():
@@ -40,21 +40,21 @@ def test_law_tends_to_the_uniform_one():
 
 
 def test_comparison_catches_a_missing_turn():
-    """The planted fault: at a rejection the law's share keeps its direction."""
+    """The planted fault: a rejection keeps the direction."""
     fault = [
-        ("after[chain, 0] = (1.0 - acceptance[chain + 1]) * law[chain, 1]", "after[chain, 0] = 0.0"),
-        ("after[chain, 1] = (1.0 - acceptance[chain]) * law[chain, 0]", "after[chain, 1] = 0.0"),
+        ("after[chain, 0] = (1.0 - acceptance[chain + 1]) * before[chain, 1]", "after[chain, 0] = 0.0"),
+        ("after[chain, 1] = (1.0 - acceptance[chain]) * before[chain, 0]", "after[chain, 1] = 0.0"),
     ]
-    law = load("theory/scaled_index_process.py", fault).scaled_index_law(REJECTION, 0.3, 0.3)
-    assert law != pytest.approx(scaled_law(REJECTION, 0.3, 3, 1, "deo"), abs=1e-3)
+    distribution = load("theory/scaled_index_process.py", fault).scaled_index_law(REJECTION, 0.3, 0.3)
+    assert distribution != pytest.approx(scaled_law(REJECTION, 0.3, 3, 1, "deo"), abs=1e-3)
 
 
 @pytest.mark.parametrize("scheme", ["deo", "seo"])
-def test_ends_have_the_law(scheme):
+def test_ends_have_the_distribution(scheme):
     """Chi-square of 200 000 paths, at 1e-5 each."""
     ends = theory.scaled_index_ends(REJECTION, TIMES[scheme], 200_000, 0.3, -1, scheme)
-    law = scaled_law(REJECTION, TIMES[scheme], 3, -1, scheme)
-    assert pvalue(ends, law) > FALSE_ALARM
+    distribution = scaled_law(REJECTION, TIMES[scheme], 3, -1, scheme)
+    assert pvalue(ends, distribution) > FALSE_ALARM
     # the planted fault: time that runs 5 % too fast
     assert pvalue(ends, scaled_law(REJECTION, 1.05 * TIMES[scheme], 3, -1, scheme)) < FALSE_ALARM
 
@@ -69,7 +69,7 @@ def test_comparison_catches_a_fixed_number_of_scans():
 
 
 @pytest.mark.parametrize("scheme", ["deo", "seo"])
-def test_paths_have_the_law(scheme):
+def test_paths_have_the_distribution(scheme):
     """Chi-square of 4000 paths at their end and in between, at 1e-5 each."""
     paths = [theory.scaled_index_path(REJECTION, TIMES[scheme], 0.3, 1, scheme, seed) for seed in range(4000)]
     for share in (0.4, 1.0):

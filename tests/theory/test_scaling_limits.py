@@ -16,21 +16,21 @@ LIMITS = {
 }
 
 
-def law(last, scheme, time=None):
-    """Exact law with equal rejections, as an optimal schedule has."""
+def distribution(last, scheme, time=None):
+    """Exact distribution with equal rejections, as an optimal schedule has."""
     return theory.scaled_index_law(np.full(last, BARRIER / last), time or TIMES[scheme], START, 1, scheme)
 
 
 @pytest.mark.parametrize(("scheme", "order"), [("deo", 0.5), ("seo", 1.0)])
 def test_distance_shrinks_with_the_number_of_chains(scheme, order):
     """Wasserstein distance without noise: 1/N for SEO; 1/sqrt(N) for DEO, whose clock makes the fronts that wide."""
-    distances = [wasserstein(law(last, scheme), LIMITS[scheme]) for last in (10, 100, 1000)]
+    distances = [wasserstein(distribution(last, scheme), LIMITS[scheme]) for last in (10, 100, 1000)]
     for before, after in itertools.pairwise(distances):
         assert before / after > 0.8 * 10**order
 
 
 def test_distance_of_distribution_functions_shrinks_for_the_diffusion():
-    distances = [kolmogorov(law(last, "seo"), LIMITS["seo"]) for last in (10, 100, 1000)]
+    distances = [kolmogorov(distribution(last, "seo"), LIMITS["seo"]) for last in (10, 100, 1000)]
     for before, after in itertools.pairwise(distances):
         assert before / after > 8
 
@@ -38,6 +38,6 @@ def test_distance_of_distribution_functions_shrinks_for_the_diffusion():
 @pytest.mark.parametrize("scheme", ["deo", "seo"])
 def test_comparison_catches_a_wrong_clock(scheme):
     """The planted fault: time that runs a tenth too fast has another limit."""
-    assert wasserstein(law(1000, scheme, 1.1 * TIMES[scheme]), LIMITS[scheme]) > 3 * wasserstein(
-        law(1000, scheme), LIMITS[scheme]
+    assert wasserstein(distribution(1000, scheme, 1.1 * TIMES[scheme]), LIMITS[scheme]) > 3 * wasserstein(
+        distribution(1000, scheme), LIMITS[scheme]
     )

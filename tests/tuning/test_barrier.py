@@ -119,53 +119,55 @@ def erf_rejection(part):
 
 # How a rejection follows from the interval's part of the barrier: normal energies, exponential energies (the normal
 # model of dimension 2, where r = (q - 1)/(q + 1) for precisions of ratio q and x = log(q)/2), and two energies.
-LAWS = {"normal": erf_rejection, "exponential": np.tanh, "two levels": lambda part: part}
-MOST_REJECTION = 0.47
+DISTRIBUTIONS = {"normal": erf_rejection, "exponential": np.tanh, "two levels": lambda part: part}
+MAX_REJECTION = 0.47
 
 
-def part_for(law, rejection):
-    """Part of the barrier at which a law rejects so much."""
-    return {"normal": 2 / np.sqrt(np.pi) * erfinv(rejection), "exponential": np.arctanh(rejection)}.get(law, rejection)
+def part_for(distribution, rejection):
+    """Part of the barrier that gives this rejection."""
+    return {"normal": 2 / np.sqrt(np.pi) * erfinv(rejection), "exponential": np.arctanh(rejection)}.get(
+        distribution, rejection
+    )
 
 
-def corrected(law, parts):
+def corrected(distribution, parts):
     """Parts of the barrier from the exact rejections of these parts."""
     parts = np.asarray(parts)
-    reject = LAWS[law]
+    reject = DISTRIBUTIONS[distribution]
     return without_saturation(reject(parts), reject(parts[:-1] + parts[1:]))
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("rejection", [1e-6, 0.1, 0.3, 0.4, MOST_REJECTION])
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("rejection", [1e-6, 0.1, 0.3, 0.4, MAX_REJECTION])
 @pytest.mark.parametrize("intervals", [2, 3, 10])
-def test_saturation_is_undone_for_equal_intervals(law, rejection, intervals):
-    parts = np.full(intervals, part_for(law, rejection))
-    assert np.allclose(corrected(law, parts), parts, rtol=0.012)
+def test_saturation_is_undone_for_equal_intervals(distribution, rejection, intervals):
+    parts = np.full(intervals, part_for(distribution, rejection))
+    assert np.allclose(corrected(distribution, parts), parts, rtol=0.012)
 
 
-@pytest.mark.parametrize("law", ["normal", "exponential"])
-def test_saturation_is_undone_for_unequal_intervals_in_sum(law):
+@pytest.mark.parametrize("distribution", ["normal", "exponential"])
+def test_saturation_is_undone_for_unequal_intervals_in_sum(distribution):
     """Half of a neighbourhood's shortfall goes to either side, so that single parts may be off and the sum is not."""
     rng = np.random.default_rng(3)
     for _ in range(200):
-        rejection = rng.uniform(0.3, MOST_REJECTION, 12)
-        parts = part_for(law, rejection)
-        assert corrected(law, parts).sum() == pytest.approx(parts.sum(), rel=0.012)
+        rejection = rng.uniform(0.3, MAX_REJECTION, 12)
+        parts = part_for(distribution, rejection)
+        assert corrected(distribution, parts).sum() == pytest.approx(parts.sum(), rel=0.012)
 
 
-@pytest.mark.parametrize("law", ["normal", "exponential"])
-def test_without_the_correction_the_barrier_is_five_percent_off(law):
-    parts = np.full(10, part_for(law, MOST_REJECTION))
-    assert LAWS[law](parts).sum() < 0.95 * parts.sum()
+@pytest.mark.parametrize("distribution", ["normal", "exponential"])
+def test_without_the_correction_the_barrier_is_five_percent_off(distribution):
+    parts = np.full(10, part_for(distribution, MAX_REJECTION))
+    assert DISTRIBUTIONS[distribution](parts).sum() < 0.95 * parts.sum()
 
 
 def test_laws_of_rejection_are_those_of_the_models():
     """Exponential energies are the normal model of dimension 2, normal ones its limit, two levels the discrete one."""
     schedule = np.expm1(np.linspace(0.0, 1.0, 9) * np.log(50.0)) / 49.0
     parts = np.diff(normal_barrier(schedule, 2, 50.0))
-    assert np.allclose(normal_rejections(schedule, 2, 50.0), LAWS["exponential"](parts), rtol=1e-10)
+    assert np.allclose(normal_rejections(schedule, 2, 50.0), DISTRIBUTIONS["exponential"](parts), rtol=1e-10)
     parts = np.diff(normal_barrier(schedule, 1000, 1.5))
-    assert np.allclose(normal_rejections(schedule, 1000, 1.5), LAWS["normal"](parts), rtol=2e-3)
+    assert np.allclose(normal_rejections(schedule, 1000, 1.5), DISTRIBUTIONS["normal"](parts), rtol=2e-3)
     levels = discrete_levels(2, 100.0)
     parts = np.diff(level_barrier(schedule, *levels))
     assert np.allclose(level_rejections(schedule, *levels), parts, rtol=1e-4, atol=1e-7)
@@ -179,7 +181,7 @@ def test_barrier_of_the_normal_model_from_few_chains(dim, precision, n_chains):
     schedule = np.expm1(np.linspace(0.0, 1.0, n_chains) * np.log(precision)) / (precision - 1)
     rejection = normal_rejections(schedule, dim, precision)
     second = np.array([normal_rejections(schedule[[k, k + 2]], dim, precision)[0] for k in range(n_chains - 2)])
-    assert 0.4 < rejection.mean() <= MOST_REJECTION
+    assert 0.4 < rejection.mean() <= MAX_REJECTION
     exact = normal_barrier(1.0, dim, precision)
     barrier = communication_barrier(schedule, rejection, 0.0, second)
     assert barrier.total == pytest.approx(exact, rel=0.012)

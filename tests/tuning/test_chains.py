@@ -15,7 +15,7 @@ import sterna
 from sterna.engine.program import EVALUATIONS, N_LOG_DENSITIES
 from sterna.engine.round import nearest_chains, new_copy, resized
 from sterna.theory.rates import optimal_n_chains
-from sterna.tuning.chains import MOST, explores_slowly, next_n_chains, saturated
+from sterna.tuning.chains import MAX_N_CHAINS, explores_slowly, next_n_chains, saturated
 
 
 def round_like(n_chains=10, n_scans=128, rejection=0.45, restarts=50, predicted=60.0, copies=1):
@@ -71,9 +71,9 @@ def test_after_the_final_round_the_number_stays_unless_there_is_an_alarm():
 
 
 def test_there_is_a_most():
-    assert next_n_chains(round_like(n_chains=MOST - 1), 1e6, 1, final=False) == MOST
-    assert next_n_chains(round_like(n_chains=2 * MOST), 1e6, 1, final=False) == 2 * MOST
-    assert next_n_chains(round_like(n_chains=MOST - 1, rejection=0.9), 1.0, 1, final=False) == MOST
+    assert next_n_chains(round_like(n_chains=MAX_N_CHAINS - 1), 1e6, 1, final=False) == MAX_N_CHAINS
+    assert next_n_chains(round_like(n_chains=2 * MAX_N_CHAINS), 1e6, 1, final=False) == 2 * MAX_N_CHAINS
+    assert next_n_chains(round_like(n_chains=MAX_N_CHAINS - 1, rejection=0.9), 1.0, 1, final=False) == MAX_N_CHAINS
 
 
 def test_saturation_is_a_mean():

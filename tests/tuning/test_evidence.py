@@ -12,20 +12,13 @@ from scipy import stats
 from scipy.special import expit, logsumexp
 
 from sterna.tuning.batches import Batches, Estimate
+from sterna.tuning.bennett import bennett
 from sterna.tuning.energies import Energies, energies
-from sterna.tuning.evidence import (
-    EvidenceCurve,
-    Steps,
-    _best_name,
-    _convex_slopes,
-    _curve,
-    backward_stones,
-    bennett,
-    combined,
-    evidence,
-    forward_stones,
-    thermodynamic_integration,
-)
+from sterna.tuning.evidence import ESTIMATORS, Estimator, best_name, evidence
+from sterna.tuning.evidence_curve import EvidenceCurve, convex_slopes, evidence_curve
+from sterna.tuning.stepping_stones import backward_stones, combined, forward_stones
+from sterna.tuning.steps import Steps
+from sterna.tuning.thermodynamic import thermodynamic_integration
 
 FALSE_ALARM = 1e-6
 DIMENSION, PRECISION = 4, 20.0
@@ -248,7 +241,7 @@ def scatter_of_one_pair(estimator, runs=200):
 def test_bennett_has_the_least_error_of_all_from_one_pair():
     """False-alarm rate: 1e-6, as the scatter of 200 values is within a quarter of the truth and theirs are far apart.
 
-    Over several pairs there is no such law, as neighbouring pairs share a chain.
+    Over several pairs there is no such relation, because neighbouring pairs share a chain.
     """
     best = scatter_of_one_pair(bennett)
     assert best < scatter_of_one_pair(lambda batches, _: forward_stones(batches))
@@ -292,18 +285,26 @@ def test_best_is_that_of_the_two_best_which_states_the_smaller_error(runs):
         assert one.best is min(rivals, key=lambda estimate: estimate.error)
         assert one.curve.value[-1] == pytest.approx(one.best.value, rel=1e-12)
         assert one.influence.shape == (2, N_BATCHES)
-    assert _best_name(of_errors(bennett=2.0, stepping_stone=1.0)) == "stepping_stone"
-    assert _best_name(of_errors(bennett=1.0, stepping_stone=2.0)) == "bennett"
+    assert best_name(of_errors(bennett=2.0, stepping_stone=1.0)) == "stepping_stone"
+    assert best_name(of_errors(bennett=1.0, stepping_stone=2.0)) == "bennett"
 
 
 def test_best_of_estimates_without_a_value_or_an_error():
     nothing = Estimate(-math.inf, math.nan)
     single = of_errors(bennett=math.nan, stepping_stone=math.nan)
-    assert _best_name(single) == "bennett"
-    assert _best_name({**of_errors(stepping_stone=5.0), "bennett": nothing}) == "stepping_stone"
+    assert best_name(single) == "bennett"
+    assert best_name({**of_errors(stepping_stone=5.0), "bennett": nothing}) == "stepping_stone"
     worst = dict.fromkeys(single, nothing) | {"stepping_stone_backward": Estimate(1.0, 1.0)}
-    assert _best_name(worst) == "stepping_stone_backward"
-    assert _best_name(dict.fromkeys(single, nothing)) == "bennett"
+    assert best_name(worst) == "stepping_stone_backward"
+    assert best_name(dict.fromkeys(single, nothing)) == "bennett"
+
+
+def test_an_estimator_is_one_row_of_the_table(monkeypatch):
+    """A new estimator, here the combined stones under another name, is reported."""
+    stones = Estimator(ESTIMATORS["stepping_stone"].steps, rank=9, reliable_error=True)
+    monkeypatch.setitem(ESTIMATORS, "new", stones)
+    found = all_of(draws(np.random.default_rng(31)))
+    assert found.estimates["new"].value == found.estimates["stepping_stone"].value
 
 
 def test_best_covers_as_often_as_its_rivals(runs):
@@ -314,9 +315,9 @@ def test_best_covers_as_often_as_its_rivals(runs):
 
 def test_what_is_known_of_the_steps_is_bennetts_or_else_a_stone():
     found = draws(np.random.default_rng(29))
-    assert np.array_equal(all_of(found).known, bennett(batches_of(found), EXACT_STEPS).value)
+    assert np.array_equal(all_of(found).best_steps, bennett(batches_of(found), EXACT_STEPS).value)
     for off in (1e4, -1e4):
-        known = all_of(found, EXACT_STEPS + np.array([0.0, off, 0.0, 0.0, 0.0, 0.0])).known
+        known = all_of(found, EXACT_STEPS + np.array([0.0, off, 0.0, 0.0, 0.0, 0.0])).best_steps
         assert np.isfinite(known).all()
         assert np.allclose(known, EXACT_STEPS, atol=0.5)
 
@@ -324,7 +325,7 @@ def test_what_is_known_of_the_steps_is_bennetts_or_else_a_stone():
 def test_pivots_too_large_and_too_small_are_no_reason_to_warn():
     """So it is in the first rounds of sterna.models.normal(10, 1e4), whose pivots are guesses."""
     found = draws(np.random.default_rng(29))
-    known = all_of(found, EXACT_STEPS + np.array([0.0, 1e4, 0.0, 0.0, -1e4, 0.0])).known
+    known = all_of(found, EXACT_STEPS + np.array([0.0, 1e4, 0.0, 0.0, -1e4, 0.0])).best_steps
     assert np.allclose(known, EXACT_STEPS, atol=0.5)
 
 
@@ -502,7 +503,7 @@ def test_reference_of_zeros_alone_has_no_forward_value():
     assert result.estimates["stepping_stone_forward"].value == -math.inf
     assert math.isnan(result.estimates["stepping_stone_forward"].error)
     assert not result.best.valid
-    assert np.isfinite(result.known).all()
+    assert np.isfinite(result.best_steps).all()
     assert np.isfinite(result.curve.slope[1:]).all()
 
 
@@ -608,12 +609,12 @@ def test_curve_of_draws_between_the_betas(runs):
 
 def test_slopes_of_a_convex_curve_stay():
     exact = exact_energies(SCHEDULE).mean
-    assert np.array_equal(_convex_slopes(EXACT_STEPS / np.diff(SCHEDULE), exact), exact)
+    assert np.array_equal(convex_slopes(EXACT_STEPS / np.diff(SCHEDULE), exact), exact)
 
 
 def test_slopes_that_noise_moved_beyond_the_secants_are_brought_back():
     secants = np.array([-3.0, -2.0, 1.0])
-    bounded = _convex_slopes(secants, np.array([-50.0, 7.0, -9.0, 90.0]))
+    bounded = convex_slopes(secants, np.array([-50.0, 7.0, -9.0, 90.0]))
     assert np.array_equal(bounded[1:3], [-2.0, -2.0])
     assert -5.0 <= bounded[0] <= -3.0
     assert 1.0 <= bounded[3] <= 7.0
@@ -628,10 +629,10 @@ def test_curve_is_convex_at_its_ends_whatever_the_slopes():
     """A reference under which the log-likelihood has no mean must not bend the curve down."""
     schedule = np.array([0.0, 0.5, 1.0])
     for wild in (-1e9, -np.inf):
-        slopes = _convex_slopes(np.array([-3.0, -1.0]), np.array([wild, -2.0, -0.5]))
+        slopes = convex_slopes(np.array([-3.0, -1.0]), np.array([wild, -2.0, -0.5]))
         curve = EvidenceCurve(schedule, np.array([0.0, -1.5, -2.0]), np.zeros(3), slopes, 0.0)
         assert second_differences(curve)[:995].min() >= -1e-12
-    assert np.isfinite(_convex_slopes(np.array([-3.0, -1.0]), np.array([np.nan, -2.0, -0.5]))).all()
+    assert np.isfinite(convex_slopes(np.array([-3.0, -1.0]), np.array([np.nan, -2.0, -0.5]))).all()
     # the planted fault: the wild slope as it is
     bent = EvidenceCurve(schedule, np.array([0.0, -1.5, -2.0]), np.zeros(3), np.array([-1e9, -2.0, -0.5]), 0.0)
     assert second_differences(bent).min() < -1.0
@@ -657,6 +658,6 @@ def test_infinite_steps_of_both_signs_make_no_curve_and_no_warning():
     none = np.zeros((1, 4, 3))
     steps = Steps(np.array([-np.inf, np.inf, 0.5]), none, np.zeros(3))
     means = Energies(np.zeros(4), np.ones(4), np.zeros(4), np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), 1.0)
-    curve = _curve(np.linspace(0, 1, 4), steps, means)
+    curve = evidence_curve(np.linspace(0, 1, 4), steps, means)
     assert curve.value[:2].tolist() == [0.0, -np.inf]
     assert np.isnan(curve.value[2:]).all()

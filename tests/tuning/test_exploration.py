@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sterna
-from sterna.tuning.exploration import GROWTH, LEAST_SCANS, MOST, WANTED, next_explorations
+from sterna.tuning.exploration import KEPT_ENERGY_GOAL, MAX_EXPLORATIONS, MAX_GROWTH, MIN_SCANS, next_explorations
 
 
-def round_of(explorations, kept, n_scans=LEAST_SCANS):
+def round_of(explorations, kept, n_scans=MIN_SCANS):
     """A round whose explorations kept so much of the energy, in the mean over three chains."""
     memory = np.array([0.0, kept - 0.01, kept, kept + 0.01])
     energies = SimpleNamespace(autocorrelation=memory)
@@ -18,24 +18,24 @@ def round_of(explorations, kept, n_scans=LEAST_SCANS):
 
 
 def test_enough_explorations_to_keep_what_is_wanted():
-    assert next_explorations([round_of(1, 0.9)]) == math.ceil(math.log(WANTED) / math.log(0.9))
-    assert next_explorations([round_of(1, WANTED - 0.02)]) == 1
+    assert next_explorations([round_of(1, 0.9)]) == math.ceil(math.log(KEPT_ENERGY_GOAL) / math.log(0.9))
+    assert next_explorations([round_of(1, KEPT_ENERGY_GOAL - 0.02)]) == 1
     assert next_explorations([round_of(1, 0.02)]) == 1
-    assert next_explorations([round_of(6, WANTED)]) == 6
+    assert next_explorations([round_of(6, KEPT_ENERGY_GOAL)]) == 6
 
 
 def test_no_round_takes_many_times_more():
-    assert next_explorations([round_of(1, 0.98)]) == GROWTH
-    assert next_explorations([round_of(MOST, 0.98)]) == MOST
+    assert next_explorations([round_of(1, 0.98)]) == MAX_GROWTH
+    assert next_explorations([round_of(MAX_EXPLORATIONS, 0.98)]) == MAX_EXPLORATIONS
 
 
 def test_short_rounds_change_nothing():
-    assert next_explorations([round_of(3, 0.98, LEAST_SCANS - 1)]) == 3
+    assert next_explorations([round_of(3, 0.98, MIN_SCANS - 1)]) == 3
 
 
 def test_what_keeps_paying_goes_on():
     rounds = [round_of(1, 0.97), round_of(4, 0.97**4)]
-    assert next_explorations(rounds) == math.ceil(math.log(WANTED) / math.log(0.97))
+    assert next_explorations(rounds) == math.ceil(math.log(KEPT_ENERGY_GOAL) / math.log(0.97))
 
 
 def test_what_does_not_pay_goes_back_and_stays():
@@ -48,7 +48,7 @@ def test_what_does_not_pay_goes_back_and_stays():
 
 def test_too_much_is_not_the_same_as_what_did_not_pay():
     rounds = [round_of(1, 0.95), round_of(4, 0.55), round_of(2, 0.95**2)]
-    assert next_explorations(rounds) == math.ceil(math.log(WANTED) / math.log(0.95))
+    assert next_explorations(rounds) == math.ceil(math.log(KEPT_ENERGY_GOAL) / math.log(0.95))
 
 
 def test_fewer_are_taken_where_fewer_do():
@@ -62,7 +62,7 @@ def test_unknown_memory_is_no_reason_for_more():
 
 
 def small_steps(**options):
-    """A normal law explored one coordinate of twenty at a time."""
+    """A normal distribution explored one coordinate of twenty at a time."""
     explorer = sterna.Slice(passes=0.05)
     model = sterna.models.normal(20, 20.0)
     return sterna.sample(model, explorer=explorer, n_chains=8, n_rounds=10, progress=False, **options)
@@ -74,7 +74,7 @@ def test_slow_exploration_is_repeated():
     assert 3 <= result.explorations <= 8
     assert result.to_dict()["explorations"] == result.explorations
     assert result.rounds.rows()[0]["explorations"] == 1
-    assert abs(result.energy_autocorrelation[1:].mean() - WANTED) < 0.1
+    assert abs(result.energy_autocorrelation[1:].mean() - KEPT_ENERGY_GOAL) < 0.1
     exact = -10 * math.log(20.0)
     assert abs(result.log_evidence.value - exact) < 4 * result.log_evidence.error
 

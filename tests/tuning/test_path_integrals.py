@@ -282,7 +282,7 @@ def test_divergences_where_the_reference_has_likelihood_zero():
     taught, length = one.divergences["kl_target_to_reference"], one.divergences["fisher_rao_length"]
     # the target knows of the zeros: the evidence is smaller by the share of the rest
     assert agrees(taught, CLOSED_FORMS["kl_target_to_reference"] - math.log(0.8))
-    # the distance on the sphere of square roots, between a law and its part of mass 0.8
+    # the distance on the sphere of square roots, between a distribution and its part of mass 0.8
     jump = 2 * math.acos(math.sqrt(0.8))
     assert agrees(length, jump + CLOSED_FORMS["fisher_rao_length"])
     assert not agrees(length, CLOSED_FORMS["fisher_rao_length"])

@@ -12,13 +12,13 @@ from independent import gain
 import sterna
 from sterna.result.diagnostics import ess_bulk, r_hat, summary_of
 from sterna.result.result import Result
-from sterna.result.rounds import Rounds
+from sterna.result.rounds import Rounds, _line
 from sterna.theory.rates import optimal_n_chains
-from sterna.tuning.rounds import _largest, _line
+from sterna.tuning.rounds import _largest
 
 
 def independent():
-    """A target all of whose coordinates one exploration draws anew from the annealed law."""
+    """A target of which one exploration draws all coordinates independently from the annealed distribution."""
     return sterna.Target(gain, {"z": sterna.Bernoulli(0.5, shape=10)})
 
 
@@ -293,3 +293,9 @@ def test_rows_have_what_figures_need():
         assert row["schedule"] == one.schedule.tolist()
         assert row["rejection"] == one.rejection.tolist()
         assert one.index_process.shape == (one.n_copies, one.n_scans, one.n_chains)
+
+
+def test_the_former_name_of_the_placement_barrier_is_deprecated():
+    last = run().rounds[-1]
+    with pytest.warns(DeprecationWarning, match="placement_barrier"):
+        assert last.sighted_barrier is last.placement_barrier

@@ -151,7 +151,7 @@ def test_betas_that_fell_together_are_parted():
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [
-        ("abc", "schedule='abc': give a list of numbers"),
+        ("abc", "schedule='abc' is not numeric; give a list of numbers"),
         ([0.0, None, 1.0], "must increase strictly"),
         ([0.0, 1.0], r"schedule has shape \(2,\); with n_chains=3 give 3 numbers"),
         ([[0.0, 0.5, 1.0]], r"schedule has shape \(1, 3\)"),

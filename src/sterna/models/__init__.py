@@ -1,4 +1,4 @@
-"""Built-in models: those of the paper, and spin glasses; each is a function that returns a `sterna.Target`."""
+"""Built-in models: the models of the paper, and spin glasses. Each is a function that returns a `sterna.Target`."""
 
 from sterna.models.change_point import change_point
 from sterna.models.copy_number import copy_number

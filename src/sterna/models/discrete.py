@@ -8,7 +8,7 @@ from sterna.target.target import Target
 
 
 def discrete(k: int = 2, a: float = 100.0) -> Target:
-    """Even and odd integers: k + 1 modes on 0, 1, ..., 2k, with deep valleys between them.
+    """Integers 0, 1, ..., 2k with k + 1 modes at the even ones, separated by the odd ones.
 
     The reference is uniform and the target proportional to a^[x even]: Z(1)/Z(0) = (k + (k + 1) a) / (2k + 1).
 
@@ -23,6 +23,6 @@ def discrete(k: int = 2, a: float = 100.0) -> Target:
     return Target(log_likelihood, {"x": DiscreteUniform(0, 2 * k)}, {"log_a": math.log(a)}, name="discrete")
 
 
-def log_likelihood(x, log_a):  # type: ignore[no-untyped-def]
-    """Return log a where x is even, else 0."""
+def log_likelihood(x: int, log_a: float) -> float:
+    """Return log a if x is even, otherwise 0."""
     return log_a if x % 2 == 0 else 0.0

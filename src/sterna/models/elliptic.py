@@ -10,13 +10,13 @@ from sterna.target.target import Target
 
 
 def elliptic(trials: int = 100_000, successes: int = 50_000, width: float = 3.0) -> Target:
-    r"""Number of successes whose probability is a polynomial, so that the posterior is a thin elliptic curve.
+    r"""A binomial whose probability is a polynomial, so that the posterior concentrates on an elliptic curve.
 
     .. math:: x, y \sim \mathrm{Uniform}(-w, w), \quad K \sim \mathrm{Binomial}(n, q), \quad
               q = \min(\max(y^2 - x^3 + 2x - \tfrac12, 0), 1)
 
-    Where q is 0 or 1 the likelihood is zero: at 0.886 of the square. So however close beta_1 is to 0, the first pair
-    rejects at least 0.886. This jump is part of Lambda = 4.339 (paper: 4.4).
+    If q is 0 or 1 the likelihood is zero, which is the case on 0.886 of the square. So the first pair rejects at least
+    0.886, however close beta_1 is to 0. This jump is part of Lambda = 4.339 (paper: 4.4).
 
     Examples
     --------
@@ -29,25 +29,25 @@ def elliptic(trials: int = 100_000, successes: int = 50_000, width: float = 3.0)
     if not 0 <= successes <= trials or trials < 1 or not (0 < width < math.inf):
         raise OptionError(
             f"elliptic(trials={trials}, successes={successes}, width={width}): successes must be from 0 to trials, "
-            "and width positive."
+            "and width positive and finite."
         )
     data = {"trials": trials, "successes": successes, "constant": log_coefficient(successes, trials)}
     square = {"x": Uniform(-width, width), "y": Uniform(-width, width)}
-    # slices step over the region of zero likelihood, in a twentieth of the time of trajectories
+    # slice sampling crosses the region of zero likelihood, in a twentieth of the time of Hamiltonian trajectories
     return Target(log_likelihood, square, data, gradient=gradient, explorer=Slice(), name="elliptic")
 
 
 def probability(x: float, y: float) -> float:
-    """Return q."""
+    """Return the probability of a success, q."""
     return min(max(y * y - x * x * x + 2.0 * x - 0.5, 0.0), 1.0)
 
 
-def log_likelihood(x, y, trials, successes, constant):  # type: ignore[no-untyped-def]
+def log_likelihood(x: float, y: float, trials: int, successes: int, constant: float) -> float:
     """Return the binomial log-probability."""
     return binomial(successes, trials, probability(x, y), constant)
 
 
-def gradient(x, y, trials, successes):  # type: ignore[no-untyped-def]
-    """Return the derivatives by x and y."""
+def gradient(x: float, y: float, trials: int, successes: int) -> tuple[float, float]:
+    """Return the derivatives with respect to x and y."""
     slope = binomial_slope(successes, trials, probability(x, y))
     return slope * (2.0 - 3.0 * x * x), slope * 2.0 * y

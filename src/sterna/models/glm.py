@@ -24,13 +24,14 @@ def glm(
     .. math:: \alpha, \gamma \sim N(0, \sigma^2), \quad
               y_i \sim \mathrm{Bernoulli}\bigl(1 / (1 + e^{-\alpha - \gamma T_i})\bigr)
 
-    `intercept` and `slope` are alpha and gamma, for temperatures T as they are. The log-probabilities are exact by
-    default: Lambda = 4.35. With `clip=1e-6` they are as the paper's software computes them: a probability that rounds
-    to 0 or 1 is replaced by clip or 1 - clip, so that impossible data cost no more than log(clip). This
-    makes Lambda = 3.42, of which 15 chains see 3.35 (paper: 3.3). Evidence and posterior hardly differ.
+    `intercept` and `slope` are alpha and gamma; temperatures T are not standardised. By default the log-probabilities
+    are exact, and Lambda = 4.35. With `clip=1e-6` they are computed as in the paper's software: a probability that
+    rounds to 0 or 1 is replaced by clip or 1 - clip, so that an impossible observation contributes log(clip). Then
+    Lambda = 3.42, of which 15 chains estimate 3.35 (paper: 3.3). Evidence and posterior hardly differ.
 
-    Data: `incidents` and `temperatures`; else both files of glm_challenger in the data folder (23 flights, of which 7
-    had an incident; the one with NA is left out); else 23 flights simulated with intercept 15 and slope -0.23.
+    Data: `incidents` and `temperatures`, if given; otherwise both files of glm_challenger in the data folder (23
+    flights, 7 of them with an incident; the flight with NA is left out); otherwise 23 flights simulated with intercept
+    15 and slope -0.23.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def glm(
     (-700.0, -13.8155...)
     """
     if (incidents is None) != (temperatures is None):
-        raise OptionError("glm: give both incidents and temperatures, or neither.")
+        raise OptionError("glm: only one of incidents and temperatures is given; give both, or neither.")
     simulated = False
     if incidents is None or temperatures is None:
         found = read()
@@ -52,8 +53,8 @@ def glm(
     y, t = np.asarray(incidents, dtype=np.float64), np.asarray(temperatures, dtype=np.float64)
     if y.shape != t.shape or y.ndim != 1 or not np.isin(y, (0, 1)).all() or not (sigma > 0 and 0 <= clip < 0.5):
         raise OptionError(
-            f"glm(sigma={sigma}, clip={clip}): incidents must be zeros and ones, as many as temperatures, sigma "
-            "positive and clip from 0 to 0.5."
+            f"glm(sigma={sigma}, clip={clip}): incidents must be zeros and ones, one for each temperature, sigma "
+            "positive, and clip at least 0 and below 0.5."
         )
     target = Target(
         log_likelihood,
@@ -66,13 +67,13 @@ def glm(
 
 
 def read() -> tuple[FloatArray, FloatArray] | None:
-    """Read the data folder's flights, without those that are not known."""
+    """Read the flights of the data folder, except those whose outcome is missing."""
     files = [data_file("glm_challenger", name) for name in ("incidents.csv", "temperatures.csv")]
     if None in files:
         return None
     incidents, temperatures = (np.genfromtxt(str(file), missing_values="NA") for file in files)
-    known = ~np.isnan(incidents)
-    return incidents[known], temperatures[known]
+    observed = ~np.isnan(incidents)
+    return incidents[observed], temperatures[observed]
 
 
 def simulate(
@@ -86,13 +87,15 @@ def simulate(
 
 
 def clipped(probability: float, clip: float) -> float:
-    """Move a probability of exactly 0 or 1 inside."""
+    """Replace a probability of exactly 0 or 1 by clip or 1 - clip."""
     if probability == 0.0:
         return clip
     return 1.0 - clip if probability == 1.0 else probability
 
 
-def log_likelihood(intercept, slope, incidents, temperatures, clip):  # type: ignore[no-untyped-def]
+def log_likelihood(
+    intercept: float, slope: float, incidents: FloatArray, temperatures: FloatArray, clip: float
+) -> float:
     """Sum of Bernoulli log-probabilities."""
     total = 0.0
     for i in range(incidents.size):
@@ -105,8 +108,10 @@ def log_likelihood(intercept, slope, incidents, temperatures, clip):  # type: ig
     return total
 
 
-def gradient(intercept, slope, incidents, temperatures, clip):  # type: ignore[no-untyped-def]
-    """Return the derivatives by intercept and slope; what is clipped has none."""
+def gradient(
+    intercept: float, slope: float, incidents: FloatArray, temperatures: FloatArray, clip: float
+) -> tuple[float, float]:
+    """Return the derivatives with respect to intercept and slope; clipped probabilities do not contribute."""
     by_intercept, by_slope = 0.0, 0.0
     for i in range(incidents.size):
         p = 1.0 / (1.0 + math.exp(-intercept - slope * temperatures[i]))

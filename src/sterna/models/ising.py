@@ -3,10 +3,11 @@
 import math
 
 from sterna.errors import OptionError
-from sterna.models.heat_bath import SpinHeatBath
+from sterna.models.kernels.heat_bath import SpinHeatBath
 from sterna.models.lattice import neighbours
 from sterna.reference.distributions import Spin
 from sterna.target.target import Target
+from sterna.types import FloatArray, IntArray
 
 CRITICAL_COUPLING = 0.5 * math.log(1.0 + math.sqrt(2.0))
 
@@ -14,7 +15,7 @@ CRITICAL_COUPLING = 0.5 * math.log(1.0 + math.sqrt(2.0))
 def ising(size: int = 5, coupling: float = 1.0, periodic: bool = True) -> Target:
     """Ising model of size x size spins from independent fair spins: log L = coupling * sum over edges of s_i s_j.
 
-    Explored by single-spin heat bath. At the default, log Z(1)/Z(0) = 33.373175.
+    Explored by a single-spin heat bath. With the default arguments, log Z(1)/Z(0) = 33.373175.
 
     Examples
     --------
@@ -26,7 +27,7 @@ def ising(size: int = 5, coupling: float = 1.0, periodic: bool = True) -> Target
 
 
 def magnetic(size: int = 5, coupling: float = CRITICAL_COUPLING, periodic: bool = True, field: float = 0.1) -> Target:
-    """Ising model in a magnetic field; the field is part of the reference: weight exp(-field * s_i) for every spin.
+    """Ising model in a magnetic field, which is part of the reference: each spin has weight exp(-field * s_i).
 
     Examples
     --------
@@ -40,7 +41,10 @@ def magnetic(size: int = 5, coupling: float = CRITICAL_COUPLING, periodic: bool 
 
 def _lattice(name: str, size: int, coupling: float, periodic: bool, field: float) -> Target:
     if size < 2 or not (math.isfinite(coupling) and math.isfinite(field)):
-        raise OptionError(f"{name}(size={size}, coupling={coupling}): size must be at least 2 and coupling finite.")
+        raise OptionError(
+            f"{name}(size={size}, coupling={coupling}, field={field}): size must be at least 2, and coupling and field "
+            "finite."
+        )
     adjacent = neighbours(size, periodic)
     return Target(
         log_likelihood,
@@ -52,8 +56,8 @@ def _lattice(name: str, size: int, coupling: float, periodic: bool, field: float
     )
 
 
-def log_likelihood(x, adjacent, coupling):  # type: ignore[no-untyped-def]
-    """Sum over edges; each is in the lists of both its ends, so the sum over lists counts it twice."""
+def log_likelihood(x: FloatArray, adjacent: IntArray, coupling: float) -> float:
+    """Sum over edges; each is in the lists of both of its sites, so the sum over lists counts it twice."""
     total = 0.0
     for i in range(adjacent.shape[0]):
         for j in adjacent[i]:
@@ -62,8 +66,8 @@ def log_likelihood(x, adjacent, coupling):  # type: ignore[no-untyped-def]
     return 0.5 * coupling * total
 
 
-def local_change(x, i, new, adjacent, coupling):  # type: ignore[no-untyped-def]
-    """Return the change when spin i becomes `new`."""
+def local_change(x: FloatArray, i: int, new: float, adjacent: IntArray, coupling: float) -> float:
+    """Return the change of the log-likelihood when spin i becomes `new`."""
     field = 0.0
     for j in adjacent[i]:
         if j >= 0:

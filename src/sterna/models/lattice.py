@@ -1,4 +1,4 @@
-"""Square lattices, and cubic ones of any dimension."""
+"""Square lattices, and cubic lattices of any dimension."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from sterna.types import IntArray
 
 
 def neighbours(size: int, periodic: bool, dim: int = 2) -> IntArray:
-    """Neighbours of every site of a lattice of size^dim sites, row by row: (sites, 2 dim), with -1 for none.
+    """Neighbours of every site of a lattice of size^dim sites in C order: (sites, 2 dim), with -1 for none.
 
-    Those of an axis are side by side, the one before the site first. On a periodic lattice of size 2 a pair is joined
-    by two edges, and both are listed.
+    For each axis the previous site comes first, then the next. On a periodic lattice of size 2, two sites are joined by
+    two edges, and both are listed.
     """
     site = np.arange(size**dim).reshape((size,) * dim)
     lists = []

@@ -1,4 +1,4 @@
-"""Terms of log-likelihoods that several models share; compiled with the function that calls them."""
+"""Terms of log-likelihoods that several models share; they are compiled with the function that calls them."""
 
 import math
 
@@ -13,7 +13,7 @@ def times_log(count: float, value: float) -> float:
 def binomial(successes: int, trials: int, probability: float, log_coefficient: float) -> float:
     """Return the log-probability of a binomial number of successes."""
     if probability < 0.5:
-        # 1 - probability would lose the digits of a small one
+        # log1p, because 1 - probability would lose the digits of a small probability
         failure = math.log1p(-probability) * (trials - successes)
     else:
         failure = times_log(trials - successes, 1.0 - probability)
@@ -21,7 +21,7 @@ def binomial(successes: int, trials: int, probability: float, log_coefficient: f
 
 
 def binomial_slope(successes: int, trials: int, probability: float) -> float:
-    """Return the derivative of `binomial` by the probability, 0 where that is 0 or 1."""
+    """Return the derivative of `binomial` with respect to the probability; 0 if that is 0 or 1."""
     if probability <= 0.0 or probability >= 1.0:
         return 0.0
     return successes / probability - (trials - successes) / (1.0 - probability)
@@ -33,5 +33,5 @@ def log_coefficient(successes: int, trials: int) -> float:
 
 
 def log_sigmoid(value: float) -> float:
-    """Return log(1 / (1 + exp(-value))), exact for any value."""
+    """Return log(1 / (1 + exp(-value))), accurate for any value."""
     return min(value, 0.0) - math.log1p(math.exp(-abs(value)))

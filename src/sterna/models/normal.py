@@ -1,17 +1,19 @@
 """Isotropic normal model (paper, appendix on the Gaussian model)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from numba import types
 
 from sterna.engine.callback import HEAD
-from sterna.engine.program import with_likelihood
+from sterna.engine.program import Program, with_likelihood
 from sterna.errors import OptionError
 from sterna.explorers import hamiltonian
 from sterna.explorers import slice as slices
 from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.streams import Stream
 from sterna.reference.distributions import Normal
 from sterna.target.target import Target
+from sterna.types import FloatArray, FloatPointer, IntPointer
 
 
 def normal(dim: int = 5, precision: float = 5.0) -> Target:
@@ -20,7 +22,7 @@ def normal(dim: int = 5, precision: float = 5.0) -> Target:
     The reference is N(0, I) and the target N(0, I / precision), so V(x) = (precision - 1) |x|^2 / 2 and
     log Z(1)/Z(0) = -(dim / 2) log(precision). Lambda = 2^(1-dim) log(precision) / B(dim/2, dim/2).
 
-    Above 100 coordinates an update pays for the change of its own square alone, not for the sum of all.
+    Above 100 coordinates, single-coordinate updates compute only the change of their own square, not the whole sum.
 
     Examples
     --------
@@ -43,7 +45,7 @@ def normal(dim: int = 5, precision: float = 5.0) -> Target:
     )
 
 
-def log_likelihood(x, half):  # type: ignore[no-untyped-def]
+def log_likelihood(x: FloatArray, half: float) -> float:
     """Return -V."""
     total = 0.0
     for i in range(x.size):
@@ -51,23 +53,23 @@ def log_likelihood(x, half):  # type: ignore[no-untyped-def]
     return -half * total
 
 
-def local_change(x, i, new, half):  # type: ignore[no-untyped-def]
-    """Return the change when coordinate i becomes `new`."""
+def local_change(x: FloatArray, i: int, new: float, half: float) -> float:
+    """Return the change of -V when coordinate i becomes `new`."""
     return -half * (new * new - x[i] * x[i])
 
 
-def gradient(x, half):  # type: ignore[no-untyped-def]
+def gradient(x: FloatArray, half: float) -> FloatArray:
     """Return the gradient of -V."""
     return -2.0 * half * x
 
 
 class Squares(NamedTuple):
-    """The same likelihood in place of a call: so cheap that the call would cost as much again."""
+    """The same likelihood, compiled in place, because it is so cheap that a call would double its cost."""
 
     half: float
 
     @staticmethod
-    def value(likelihood, x, dimension, data):  # type: ignore[no-untyped-def]
+    def value(likelihood: "Squares", x: FloatPointer, dimension: int, data: int) -> float:
         """Return -V."""
         total = 0.0
         for i in range(dimension):
@@ -75,31 +77,45 @@ class Squares(NamedTuple):
         return -likelihood.half * total
 
     @staticmethod
-    def gradient(likelihood, x, gradient, dimension, data):  # type: ignore[no-untyped-def]
+    def gradient(likelihood: "Squares", x: FloatPointer, gradient: FloatPointer, dimension: int, data: int) -> None:
         """Write the gradient of -V."""
         for i in range(dimension):
             gradient[i] = -2.0 * likelihood.half * x[i]
 
 
 @inlined
-def squares(program: Any) -> Any:
-    """Return the likelihood in place; its constant is the first entry of the target's data."""
+def squares(program: Program) -> Squares:
+    """Return the likelihood to compile in place; its constant is the first entry of the target's data."""
     return Squares(as_pointer(as_pointer(program.data, types.int64)[HEAD], types.float64)[0])
 
 
 @compiled
 def explore(
-    program: Any, x: Any, log_densities: Any, beta: float, parameters: Any, statistics: Any, data: Any, stream: Any
+    program: Program,
+    x: FloatPointer,
+    log_densities: FloatPointer,
+    beta: float,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
+    stream: Stream,
 ) -> None:
-    """Slice sampling with the likelihood in place."""
-    own = with_likelihood(program, squares(program), program.likelihood_gradient)
-    slices.sweep(own, x, log_densities, beta, parameters, statistics, data, stream)
+    """Slice sampling with the likelihood compiled in place."""
+    in_place = with_likelihood(program, squares(program), program.likelihood_gradient)
+    slices.sweep(in_place, x, log_densities, beta, parameters, statistics, data, stream)
 
 
 @compiled
 def explore_trajectories(
-    program: Any, x: Any, log_densities: Any, beta: float, parameters: Any, statistics: Any, data: Any, stream: Any
+    program: Program,
+    x: FloatPointer,
+    log_densities: FloatPointer,
+    beta: float,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
+    stream: Stream,
 ) -> None:
-    """Hamiltonian Monte Carlo with likelihood and gradient in place."""
-    own = with_likelihood(program, squares(program), squares(program))
-    hamiltonian.walk(own, x, log_densities, beta, parameters, statistics, data, stream, True)
+    """Hamiltonian Monte Carlo with likelihood and gradient compiled in place."""
+    in_place = with_likelihood(program, squares(program), squares(program))
+    hamiltonian.walk(in_place, x, log_densities, beta, parameters, statistics, data, stream, True)

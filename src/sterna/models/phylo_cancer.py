@@ -1,9 +1,8 @@
-"""Perfect phylogeny of cancer cells from noisy observations of their mutations (paper, table of models)."""
+"""Perfect phylogeny of cancer cells, from noisy observations of their mutations (paper, table of models)."""
 
 import csv
 import math
 import os
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sterna.errors import OptionError
 from sterna.ground.compilation import compiled_with_memory
 from sterna.models.data import SEED, data_file, say_simulated
-from sterna.models.regraft import Regraft, count, log_likelihood_of, pack, put_in_order
+from sterna.models.kernels.perfect_phylogeny import count, log_likelihood_of, pack, put_in_order
+from sterna.models.kernels.regraft import Regraft
 from sterna.models.trees import genotypes
 from sterna.reference.reference import Reference
 from sterna.reference.space import Integer, Real
 from sterna.target.target import Target
+from sterna.types import FloatArray, IntArray, WordArray
 
 # The sizes of the paper.
 N_CELLS, N_LOCI = 493, 391
@@ -28,31 +29,32 @@ def phylo_cancer(
     regrafts: float = 0.1,
     moves: float = 0.1,
 ) -> Target:
-    r"""Perfect phylogeny: the tree by which cells came to their mutations, each of which arose once.
+    r"""Perfect phylogeny: the tree by which cells acquired their mutations, each of which arose once.
 
-    Its nodes are the root and L loci; each of C cells hangs on one of them, and has the loci on its way to the root:
-    :math:`x_{cl} = 1`. The reference is uniform over all :math:`(L+1)^{L+C-1}` such trees; the rates of errors are
-    uniform, fpr on (0, fpr_bound) and fnr on (0, fnr_bound). The likelihood is that of independent errors,
+    Its nodes are the root and L loci; each of C cells hangs on one of them, and has the loci on its path to the root:
+    :math:`x_{cl} = 1`. The reference is uniform over all :math:`(L+1)^{L+C-1}` such trees; the error rates are uniform,
+    fpr on (0, fpr_bound) and fnr on (0, fnr_bound). Errors are independent, so the likelihood is
 
     .. math:: L = \prod_{c,l} P(y_{cl} \mid x_{cl}), \quad P(1 \mid 0) = \mathrm{fpr}, \quad P(0 \mid 1) = \mathrm{fnr}.
 
     The variables are `parent` (the parent of every locus), `place` (the node of every cell), `fpr` and `fnr`; the root
     is number L. `sterna.models.trees` has functions for draws: `genotypes` gives x, `locus_newick` the tree.
 
-    Explored by Gibbs sampling: a locus is taken out and grafted anew, by its exact conditional law over all places and
-    all subsets of the children there, a cell is hung anew, and the rates are sliced (`sterna.models.regraft`).
+    Explored by Gibbs sampling (`sterna.models.kernels.regraft`): a locus is taken out and grafted again, from its exact
+    conditional distribution over all nodes and all subsets of the children there; a cell is hung on another node; and
+    the rates are updated by slice sampling.
 
     Parameters
     ----------
     observed
-        Matrix of zeros and ones, a row for every cell and a column for every locus; or the path of a CSV file with a
-        line for every locus: its name and a value for every cell, whose names are in the first line. Without it the
-        data folder's `phylo_cancer/derived_binary_SA609_100cells_5pct.csv` (not the data of the paper, which are not
-        public), or without a folder 391 simulated loci of 493 cells.
+        Matrix of zeros and ones with a row for every cell and a column for every locus; or the path of a CSV file with
+        a line for every locus: its name and a value for every cell, whose names are in the first line. By default
+        `phylo_cancer/derived_binary_SA609_100cells_5pct.csv` of the data folder (not the data of the paper, which are
+        not public); without a folder, 391 simulated loci of 493 cells.
     fpr_bound, fnr_bound
-        Largest rates of false positives and false negatives.
+        Upper bounds of the rates of false positives and false negatives.
     regrafts, moves
-        Shares of the loci that an exploration grafts anew, and of the cells that it hangs anew.
+        Shares of the loci that each exploration regrafts, and of the cells that it moves.
 
     Examples
     --------
@@ -66,7 +68,7 @@ def phylo_cancer(
     """
     for name, bound in (("fpr_bound", fpr_bound), ("fnr_bound", fnr_bound)):
         if not 0 < bound <= 1:
-            raise OptionError(f"phylo_cancer({name}={bound}): a rate's bound is a number above 0, and 1 at most.")
+            raise OptionError(f"phylo_cancer({name}={bound}): a rate's bound is a number above 0, at most 1.")
     simulated = False
     if observed is None:
         observed = data_file("phylo_cancer", "derived_binary_SA609_100cells_5pct.csv")
@@ -116,31 +118,31 @@ def read_observations(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], 
     return _check(values.T), header[1:], [line[0] for line in lines]
 
 
-def _check(observed: Any) -> NDArray[np.uint8]:
+def _check(observed: ArrayLike) -> NDArray[np.uint8]:
     matrix = np.asarray(observed)
     if matrix.ndim != 2 or matrix.size == 0 or not np.isin(matrix, (0, 1)).all():
         raise OptionError(
             f"phylo_cancer: observed has shape {matrix.shape} and must be a matrix of zeros and ones, "
-            "a row for every cell and a column for every locus."
+            "with a row for every cell and a column for every locus."
         )
     return matrix.astype(np.uint8)
 
 
 @compiled_with_memory
-def log_likelihood(x, observed, ones, loci, cells):  # type: ignore[no-untyped-def]
-    """Count right and wrong observations; zero likelihood for parents that are not those of a tree."""
-    parent, place = x[:loci].astype(np.int64), x[loci : loci + cells].astype(np.int64)
+def log_likelihood(x: FloatArray, observed: WordArray, ones: int, loci: int, cells: int) -> float:
+    """Count right and wrong observations; zero likelihood if the parents do not form a tree."""
+    parent, node_of_cell = x[:loci].astype(np.int64), x[loci : loci + cells].astype(np.int64)
     order, first, following = np.empty(loci + 1, np.int64), np.empty(loci + 1, np.int64), np.empty(loci + 1, np.int64)
     if put_in_order(parent, order, first, following, loci) <= loci:
         return -np.inf
     sets = np.empty((loci + 1) * ((cells + 63) // 64), np.uint64)
-    seen, present = count(parent, place, order, sets, observed, loci, cells)
+    seen, present = count(parent, node_of_cell, order, sets, observed, loci, cells)
     return log_likelihood_of(seen, present, ones, loci * cells, x[loci + cells], x[loci + cells + 1])
 
 
 @compiled_with_memory
-def log_reference(x, loci, cells, fpr_bound, fnr_bound):  # type: ignore[no-untyped-def]
-    """Uniform over trees and rates; zero for parents that are not those of a tree."""
+def log_reference(x: FloatArray, loci: int, cells: int, fpr_bound: float, fnr_bound: float) -> float:
+    """Uniform over trees and rates; zero density if the parents do not form a tree."""
     parent = x[:loci].astype(np.int64)
     order, first, following = np.empty(loci + 1, np.int64), np.empty(loci + 1, np.int64), np.empty(loci + 1, np.int64)
     if put_in_order(parent, order, first, following, loci) <= loci:
@@ -149,13 +151,15 @@ def log_reference(x, loci, cells, fpr_bound, fnr_bound):  # type: ignore[no-unty
 
 
 @compiled_with_memory
-def draw(rng, loci, cells, fpr_bound, fnr_bound):  # type: ignore[no-untyped-def]
-    """Draw a tree by its code (Pruefer 1918), which is any sequence of L - 1 nodes; places and rates by themselves.
+def draw(
+    rng: np.random.Generator, loci: int, cells: int, fpr_bound: float, fnr_bound: float
+) -> tuple[IntArray, IntArray, float, float]:
+    """Draw a tree by its Pruefer code (1918), which is any sequence of L - 1 nodes, and cells and rates independently.
 
-    Leaves are taken off, the lowest first, and the code names their parents. The root has the highest number and is
-    never taken off, so that these are the parents of the rooted tree.
+    Decoding removes leaves, the lowest first, and the code names their parents. The root has the highest number and is
+    never removed, so these are the parents of the rooted tree.
     """
-    parent, place = np.empty(loci, np.int64), np.empty(cells, np.int64)
+    parent, node_of_cell = np.empty(loci, np.int64), np.empty(cells, np.int64)
     code, uses = np.empty(loci - 1, np.int64), np.zeros(loci + 1, np.int64)
     for k in range(loci - 1):
         code[k] = rng.integers(0, loci + 1)
@@ -177,21 +181,23 @@ def draw(rng, loci, cells, fpr_bound, fnr_bound):  # type: ignore[no-untyped-def
             leaf = lowest
     parent[leaf] = loci
     for c in range(cells):
-        place[c] = rng.integers(0, loci + 1)
-    # an open interval: a draw of 0 has no density
+        node_of_cell[c] = rng.integers(0, loci + 1)
+    # the interval is open: there is no density at 0
     fpr = fpr_bound * max(rng.random(), 2.0**-53)
     fnr = fnr_bound * max(rng.random(), 2.0**-53)
-    return parent, place, fpr, fnr
+    return parent, node_of_cell, fpr, fnr
 
 
 def simulate(cells: int, loci: int, fpr: float, fnr: float, seed: int = SEED) -> NDArray[np.uint8]:
-    """Draw a tree from the reference, and observations with errors at the rates given."""
+    """Simulate a tree from the reference, and observations with errors at the given rates."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    parent, place, _, _ = draw(rng, loci, cells, 1.0, 1.0)  # type: ignore[no-untyped-call]
-    return observe(rng, parent, place, fpr, fnr)
+    parent, node_of_cell, _, _ = draw(rng, loci, cells, 1.0, 1.0)
+    return observe(rng, parent, node_of_cell, fpr, fnr)
 
 
-def observe(rng: np.random.Generator, parent: Any, place: Any, fpr: float, fnr: float) -> NDArray[np.uint8]:
-    """Draw observations of a tree."""
-    chance = np.where(genotypes(parent, place), 1.0 - fnr, fpr)
-    return (rng.random(chance.shape) < chance).astype(np.uint8)
+def observe(
+    rng: np.random.Generator, parent: ArrayLike, node_of_cell: ArrayLike, fpr: float, fnr: float
+) -> NDArray[np.uint8]:
+    """Simulate observations of a tree."""
+    probability = np.where(genotypes(parent, node_of_cell), 1.0 - fnr, fpr)
+    return (rng.random(probability.shape) < probability).astype(np.uint8)

@@ -2,30 +2,30 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sterna.errors import OptionError
 from sterna.ground.compilation import compiled_with_memory
 from sterna.models.data import SEED, data_file, say_simulated
-from sterna.models.pruning import compiled_tree_size, compiled_work_size, hang, label, tree_log_likelihood
-from sterna.models.tree_moves import TINY, TreeMoves, log_prior
+from sterna.models.kernels.log_slice import TINY
+from sterna.models.kernels.pruning import compiled_tree_size, compiled_work_size, hang, label, tree_log_likelihood
+from sterna.models.kernels.tree_moves import TreeMoves, log_prior
 from sterna.reference.reference import Reference
 from sterna.reference.space import Integer, Real
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 
-# Bases that a letter stands for, in the order A, G, C, T.
+# Bases that each letter of an alignment stands for.
 LETTERS = {
     "A": "A", "C": "C", "G": "G", "T": "T", "U": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT",
     "K": "GT", "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", **dict.fromkeys("N?-X.", "ACGT"),
 }  # fmt: skip
 BASES = "AGCT"
 
-# The sizes of the paper, and a law of lengths for simulated data: 0.1 substitutions a branch in the mean.
+# The sizes of the paper, and the gamma distribution of branch lengths for simulated data, with mean 0.1.
 N_TAXA, N_SITES = 8, 245
 SIMULATED_SHAPE, SIMULATED_RATE = 1.0, 10.0
 
@@ -34,35 +34,35 @@ def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None =
     r"""Unrooted tree of species, from aligned DNA sequences.
 
     The reference is uniform over the (2n - 5)!! unrooted binary topologies of n taxa; the 2n - 3 branch lengths are
-    independent of law Gamma(shape, rate), and shape and rate of law Exp(1). Along a branch of length t bases change by
-    Kimura's model: with :math:`a = 1 - e^{-4t/(\kappa+2)}` and :math:`b = 1 - e^{-2t(\kappa+1)/(\kappa+2)}`,
+    independent Gamma(shape, rate), and shape and rate are Exp(1). Along a branch of length t bases change by Kimura's
+    model: with :math:`a = 1 - e^{-4t/(\kappa+2)}` and :math:`b = 1 - e^{-2t(\kappa+1)/(\kappa+2)}`,
 
     .. math:: P(\text{each of two transversions}) = a/4, \qquad P(\text{transition}) = b/2 - a/4,
 
-    so that t is the expected number of changes. Sites are independent, and the likelihood of one is a sum over the
-    bases x at all inner nodes, which pruning finds in one pass:
+    so that t is the expected number of changes. Sites are independent, and the likelihood of a site is a sum over the
+    bases x at all inner nodes, which pruning computes in one pass:
 
     .. math:: L = \prod_{\text{sites}} \sum_{x} \tfrac14 \prod_{\text{branches } uv} P_{t_{uv}}(x_u, x_v).
 
-    Letters of IUPAC stand for sets of bases; "-", "N" and "?" for all four.
+    Letters are IUPAC codes for sets of bases; "-", "N" and "?" stand for all four.
 
-    The variables are `parent` and `length`, of 2n - 3 entries, `shape` and `rate`. The tree hangs on taxon 0; node
-    v > 0 has the parent `parent[v - 1]`, at distance `length[v - 1]`. Nodes from n on are inner ones, in an order that
-    depends on the topology alone: equal topologies have equal parents. `sterna.models.trees` has functions for draws:
-    `newick`, `topologies` and `splits`.
+    The variables are `parent` and `length`, with 2n - 3 entries each, `shape` and `rate`. The tree is rooted at taxon
+    0; node v > 0 has the parent `parent[v - 1]`, at distance `length[v - 1]`. Nodes from n on are inner nodes, in an
+    order that depends only on the topology: equal topologies have equal parents. `sterna.models.trees` has functions
+    for draws: `newick`, `topologies` and `splits`.
 
-    The likelihood is never zero, but draws of lengths below 1e-300 can make it so in numbers of the computer: about
-    5 in 100 000 draws from the reference, for the paper's data.
+    The likelihood is never zero, but with branch lengths below 1e-300 it can underflow: for the paper's data at about
+    5 in 100 000 draws from the reference.
 
-    Explored by nearest-neighbour interchange and slices of every branch (`sterna.models.tree_moves`).
+    Explored by nearest-neighbour interchange and slice sampling of every branch (`sterna.models.kernels.tree_moves`).
 
     Parameters
     ----------
     alignment
-        Sequences by name, or the path of a FASTA file. Without it the data folder's
-        `phylo_species/FES_8.g.fasta`, or without a folder 245 simulated sites of 8 taxa.
+        Sequences by name, or the path of a FASTA file. By default `phylo_species/FES_8.g.fasta` of the data folder;
+        without a folder, 245 simulated sites of 8 taxa.
     kappa
-        Rate of transitions over that of each transversion.
+        Ratio of the rate of transitions to the rate of each transversion.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None =
 
 
 def decay_of(kappa: float) -> tuple[float, float]:
-    """Return the rates at which transversions and transitions forget, at one change a unit of length."""
+    """Return the rates at which transversions and transitions decay along a branch, at one change per unit length."""
     return 4.0 / (kappa + 2.0), 2.0 * (kappa + 1.0) / (kappa + 2.0)
 
 
@@ -119,7 +119,7 @@ def read_fasta(path: str | os.PathLike[str]) -> dict[str, str]:
         if line.startswith(">"):
             name = line[1:].strip()
             if name in sequences:
-                raise OptionError(f"{path} names {name!r} twice; every taxon needs a name of its own.")
+                raise OptionError(f"{path} has two sequences named {name!r}; every taxon needs its own name.")
             sequences[name] = []
         elif line.strip():
             if not sequences:
@@ -129,18 +129,18 @@ def read_fasta(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def patterns_of(alignment: Mapping[str, str]) -> tuple[FloatArray, FloatArray]:
-    """Return the bases that every taxon may have in each distinct pattern, (taxa, patterns, 4), and its frequency."""
+    """Return the bases that every taxon may have in each distinct pattern, (taxa, patterns, 4), and their counts."""
     sequences = {name: str(sequence).upper() for name, sequence in alignment.items()}
     lengths = {len(sequence) for sequence in sequences.values()}
     if len(sequences) < 3 or len(lengths) != 1 or 0 in lengths:
         raise OptionError(
             f"phylo_species: {len(sequences)} sequences of lengths {sorted(lengths)} were given; "
-            "at least 3 are needed, aligned to one length."
+            "at least 3 are needed, aligned to the same length."
         )
     for name, sequence in sequences.items():
         unknown = set(sequence) - set(LETTERS)
         if unknown:
-            raise OptionError(f"phylo_species: {name!r} has the letters {sorted(unknown)}, which are no IUPAC codes.")
+            raise OptionError(f"phylo_species: {name!r} has the letters {sorted(unknown)}, which are not IUPAC codes.")
     columns = np.array([list(sequence) for sequence in sequences.values()]).T
     distinct, weights = np.unique(columns, axis=0, return_counts=True)
     sets = {letter: [float(base in bases) for base in BASES] for letter, bases in LETTERS.items()}
@@ -149,15 +149,15 @@ def patterns_of(alignment: Mapping[str, str]) -> tuple[FloatArray, FloatArray]:
 
 
 @compiled_with_memory
-def log_likelihood(x, tips, weights, taxa, decay):  # type: ignore[no-untyped-def]
-    """Sum over patterns, by pruning; zero likelihood for parents that are not those of a tree."""
+def log_likelihood(x: FloatArray, tips: FloatArray, weights: FloatArray, taxa: int, decay: FloatArray) -> float:
+    """Sum over patterns, by pruning; zero likelihood if the parents do not form a tree."""
     tree, work = np.empty(compiled_tree_size(taxa), np.int64), np.empty(compiled_work_size(taxa, weights.size))
     return tree_log_likelihood(x, tree, work, tips, weights, decay, taxa, weights.size)
 
 
 @compiled_with_memory
-def log_reference(x, taxa):  # type: ignore[no-untyped-def]
-    """Uniform over topologies, Gamma over lengths; zero for parents that are not those of a tree."""
+def log_reference(x: FloatArray, taxa: int) -> float:
+    """Uniform over topologies, gamma over lengths; zero density if the parents do not form a tree."""
     tree = np.empty(compiled_tree_size(taxa), np.int64)
     tree[0] = -1
     for v in range(1, 2 * taxa - 2):
@@ -168,12 +168,12 @@ def log_reference(x, taxa):  # type: ignore[no-untyped-def]
 
 
 @compiled_with_memory
-def draw(rng, taxa):  # type: ignore[no-untyped-def]
-    """Add taxa one after the other at a random branch, which gives every topology once and with its own labels."""
+def draw(rng: np.random.Generator, taxa: int) -> tuple[IntArray, FloatArray, float, float]:
+    """Add taxa one after the other at a random branch, which gives every topology exactly once, with its own labels."""
     branches = 2 * taxa - 3
     parent, length = np.zeros(branches, np.int64), np.empty(branches)
     for k in range(2, taxa):
-        # branches so far: above taxa 1 to k - 1 and above inner nodes taxa to taxa + k - 3
+        # branches so far: above taxa 1 to k - 1, and above inner nodes taxa to taxa + k - 3
         below = rng.integers(1, 2 * k - 2)
         if below >= k:
             below += taxa - k
@@ -182,22 +182,24 @@ def draw(rng, taxa):  # type: ignore[no-untyped-def]
         parent[below - 1] = parent[k - 1] = inner
     shape, rate = max(rng.exponential(), TINY), max(rng.exponential(), TINY)
     for v in range(branches):
-        # a draw of a tiny shape can round to 0, which has no density
+        # with a tiny shape a draw can round to 0, where there is no density
         length[v] = max(rng.gamma(shape, 1.0) / rate, TINY)
     return parent, length, shape, rate
 
 
 def simulate(taxa: int, sites: int, kappa: float = 3.0, seed: int = SEED) -> dict[str, str]:
-    """Draw a tree and sequences from the model, with lengths of law Gamma(1, 10)."""
+    """Simulate a tree and sequences from the model, with Gamma(1, 10) branch lengths."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    parent = draw(rng, taxa)[0]  # type: ignore[no-untyped-call]
+    parent = draw(rng, taxa)[0]
     length = rng.gamma(SIMULATED_SHAPE, 1.0 / SIMULATED_RATE, size=len(parent))
     bases = evolve(rng, parent, length, sites, kappa)
     return {f"taxon_{k}": "".join(BASES[b] for b in bases[k]) for k in range(taxa)}
 
 
-def evolve(rng: np.random.Generator, parent: Any, length: Any, sites: int, kappa: float) -> IntArray:
-    """Draw bases (0 to 3 for A, G, C, T) of all taxa along a tree, from uniform ones at taxon 0."""
+def evolve(
+    rng: np.random.Generator, parent: Sequence[int] | IntArray, length: FloatArray, sites: int, kappa: float
+) -> IntArray:
+    """Simulate bases (0 to 3 for A, G, C, T) of all taxa along a tree, from uniform ones at taxon 0."""
     taxa = (len(parent) + 3) // 2
     slow, fast = decay_of(kappa)
     bases: dict[int, IntArray] = {0: rng.integers(0, 4, size=sites)}
@@ -206,7 +208,7 @@ def evolve(rng: np.random.Generator, parent: Any, length: Any, sites: int, kappa
             above = int(parent[v - 1])
             if v not in bases and above in bases:
                 a, b = -math.expm1(-slow * length[v - 1]), -math.expm1(-fast * length[v - 1])
-                chances = [1 - 0.25 * a - 0.5 * b, 0.5 * b - 0.25 * a, 0.25 * a, 0.25 * a]
-                # A and G, and C and T, differ in the last bit; a transversion changes the first
-                bases[v] = bases[above] ^ rng.choice(4, size=sites, p=chances)
+                probabilities = [1 - 0.25 * a - 0.5 * b, 0.5 * b - 0.25 * a, 0.25 * a, 0.25 * a]
+                # a transition, between A and G or C and T, changes the last bit; a transversion changes the first
+                bases[v] = bases[above] ^ rng.choice(4, size=sites, p=probabilities)
     return np.array([bases[k] for k in range(taxa)])

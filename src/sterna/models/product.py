@@ -7,11 +7,11 @@ from sterna.target.target import Target
 
 
 def product(trials: int = 100_000, successes: int = 50_000) -> Target:
-    r"""Number of successes whose probability is a product, so that the posterior is a thin curve.
+    r"""A binomial whose probability is a product, so that the posterior concentrates on a curve.
 
     .. math:: x, y \sim \mathrm{Uniform}(0, 1), \quad K \sim \mathrm{Binomial}(n, xy)
 
-    u = xy has the density -log u under the reference, so that all else is a one-dimensional integral: Lambda = 3.732
+    Under the reference u = xy has the density -log u, so everything else is a one-dimensional integral: Lambda = 3.732
     (paper: 3.7).
 
     Examples
@@ -28,12 +28,12 @@ def product(trials: int = 100_000, successes: int = 50_000) -> Target:
     )
 
 
-def log_likelihood(x, y, trials, successes, constant):  # type: ignore[no-untyped-def]
+def log_likelihood(x: float, y: float, trials: int, successes: int, constant: float) -> float:
     """Return the binomial log-probability."""
     return binomial(successes, trials, x * y, constant)
 
 
-def gradient(x, y, trials, successes):  # type: ignore[no-untyped-def]
-    """Return the derivatives by x and y."""
+def gradient(x: float, y: float, trials: int, successes: int) -> tuple[float, float]:
+    """Return the derivatives with respect to x and y."""
     slope = binomial_slope(successes, trials, x * y)
     return slope * y, slope * x

@@ -3,16 +3,17 @@
 import math
 
 from sterna.errors import OptionError
-from sterna.models.heat_bath import RotorHeatBath
+from sterna.models.kernels.heat_bath import RotorHeatBath
 from sterna.models.lattice import neighbours
 from sterna.reference.distributions import Uniform
 from sterna.target.target import Target
+from sterna.types import FloatArray, IntArray
 
 
 def rotor(size: int = 5, coupling: float = 1.0) -> Target:
     """Rotor model: size x size uniform angles, log L = coupling * sum over edges of cos(a_i - a_j).
 
-    Explored by single-site heat bath: given its neighbours an angle has a von Mises distribution.
+    Explored by a single-site heat bath: given its neighbours, an angle has a von Mises distribution.
 
     Examples
     --------
@@ -33,8 +34,8 @@ def rotor(size: int = 5, coupling: float = 1.0) -> Target:
     )
 
 
-def log_likelihood(x, adjacent, coupling):  # type: ignore[no-untyped-def]
-    """Sum over edges, each listed at both its ends."""
+def log_likelihood(x: FloatArray, adjacent: IntArray, coupling: float) -> float:
+    """Sum over edges; each is in the lists of both of its sites."""
     total = 0.0
     for i in range(adjacent.shape[0]):
         for j in adjacent[i]:
@@ -42,8 +43,8 @@ def log_likelihood(x, adjacent, coupling):  # type: ignore[no-untyped-def]
     return 0.5 * coupling * total
 
 
-def local_change(x, i, new, adjacent, coupling):  # type: ignore[no-untyped-def]
-    """Return the change when angle i becomes `new`."""
+def local_change(x: FloatArray, i: int, new: float, adjacent: IntArray, coupling: float) -> float:
+    """Return the change of the log-likelihood when angle i becomes `new`."""
     total = 0.0
     for j in adjacent[i]:
         total += math.cos(new - x[j]) - math.cos(x[i] - x[j])

@@ -1,4 +1,4 @@
-"""Classification with selection of features by a spike and a slab (paper, experiments: passengers of the Titanic)."""
+"""Classification with variable selection by a spike-and-slab prior (paper, experiments: passengers of the Titanic)."""
 
 import csv
 import math
@@ -14,8 +14,8 @@ from sterna.reference.space import Binary, Real
 from sterna.target.target import Target
 from sterna.types import FloatArray
 
-# at which labels are simulated
-INTERCEPT, COEFFICIENTS = 1.5, (-1.0, -0.03, -0.4, 0.0, 0.0, 2.6, 0.0, 0.0)
+# Parameters from which labels are simulated.
+TRUE_INTERCEPT, TRUE_COEFFICIENTS = 1.5, (-1.0, -0.03, -0.4, 0.0, 0.0, 2.6, 0.0, 0.0)
 
 
 def spike_slab(
@@ -27,16 +27,16 @@ def spike_slab(
               \alpha, w_j \sim \mathrm{Cauchy}(0, s), \quad \gamma_j \sim \mathrm{Bernoulli}(\rho),
     .. math:: y_i \sim \mathrm{Bernoulli}\Bigl(1 / \bigl(1 + e^{-\alpha - \sum_j x_{ij} \gamma_j w_j}\bigr)\Bigr)
 
-    `share` is rho, `scale` s, `intercept` alpha, `switch` gamma and `weight` w; a weight is sampled also while its
+    `share` is rho, `scale` s, `intercept` alpha, `switch` gamma and `weight` w; a weight is also sampled while its
     switch is off.
 
-    The log-probabilities are exact by default. With `naive=True` they are as the paper's software computes them: a
-    probability that rounds to 0 or 1 on the wrong side makes the likelihood zero, which happens to 0.37 of the
-    reference's draws, and is a jump of the barrier at beta = 0. Lambda is about 4.7 in both forms (paper: 4.7).
+    By default the log-probabilities are exact. With `naive=True` they are computed as in the paper's software: if the
+    probability of an observed label rounds to 0, the likelihood is zero. This happens at 0.37 of the draws from the
+    reference and makes the barrier jump at beta = 0. Lambda is about 4.7 in both forms (paper: 4.7).
 
-    Data: `labels` and `covariates` (a row each); else the first `size` of spike_slab_titanic/titanic.csv of the data
-    folder, with the covariates class, age, siblings and spouses, parents and children, fare, female, child (below
-    10 years), and class once more; else as many simulated passengers.
+    Data: `labels` and `covariates` (one row per label), if given; otherwise the first `size` rows of
+    spike_slab_titanic/titanic.csv of the data folder, with the covariates class, age, siblings and spouses, parents and
+    children, fare, female, child (below 10 years), and class again; otherwise as many simulated passengers.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def spike_slab(
     -1000.6931471805599
     """
     if (labels is None) != (covariates is None):
-        raise OptionError("spike_slab: give both labels and covariates, or neither.")
+        raise OptionError("spike_slab: only one of labels and covariates is given; give both, or neither.")
     simulated = False
     if labels is None or covariates is None:
         file = data_file("spike_slab_titanic", "titanic.csv")
@@ -56,7 +56,7 @@ def spike_slab(
     y, x = np.asarray(labels, dtype=np.float64), np.asarray(covariates, dtype=np.float64)
     if x.ndim != 2 or y.shape != x.shape[:1] or x.size == 0 or not np.isin(y, (0, 1)).all() or not np.isfinite(x).all():
         raise OptionError(
-            "spike_slab: labels must be zeros and ones, covariates a table with a row of numbers for each."
+            "spike_slab: labels must be zeros and ones, and covariates a table with a row of finite numbers for each."
         )
     space = {
         "share": Real(0.0, 1.0),
@@ -82,23 +82,23 @@ def read(file: Path, size: int) -> tuple[FloatArray, FloatArray]:
 
 
 def with_derived(columns: list[FloatArray], female: FloatArray) -> FloatArray:
-    """Add being a child, and the class once more, which no data can tell from the first."""
+    """Add an indicator for children, and the class again, whose coefficient is not identifiable from the first."""
     return np.column_stack([*columns, female, columns[1] < 10.0, columns[0]])
 
 
 def simulate(size: int = 200, seed: int = SEED) -> tuple[FloatArray, FloatArray]:
     """Draw passengers like those of the Titanic, and labels from the model with four coefficients switched on."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    place = rng.choice([1.0, 2.0, 3.0], size, p=[0.24, 0.21, 0.55])
+    ticket_class = rng.choice([1.0, 2.0, 3.0], size, p=[0.24, 0.21, 0.55])
     age = rng.normal(29.0, 14.0, size).clip(1.0, 80.0).round()
     relatives = [np.minimum(rng.geometric(p, size) - 1.0, 8.0) for p in (0.66, 0.72)]
-    fare = np.round(rng.lognormal(4.7 - 0.75 * place, 0.6), 2)
-    covariates = with_derived([place, age, *relatives, fare], (rng.random(size) < 0.35).astype(np.float64))
-    predictor = INTERCEPT + covariates @ np.array(COEFFICIENTS)
+    fare = np.round(rng.lognormal(4.7 - 0.75 * ticket_class, 0.6), 2)
+    covariates = with_derived([ticket_class, age, *relatives, fare], (rng.random(size) < 0.35).astype(np.float64))
+    predictor = TRUE_INTERCEPT + covariates @ np.array(TRUE_COEFFICIENTS)
     return (rng.random(size) < 1.0 / (1.0 + np.exp(-predictor))).astype(np.float64), covariates
 
 
-def draw(rng, covariates):  # type: ignore[no-untyped-def]
+def draw(rng: np.random.Generator, covariates: FloatArray) -> tuple[float, float, float, FloatArray, FloatArray]:
     """Draw from the prior."""
     size = covariates.shape[1]
     share, scale = rng.random(), rng.standard_exponential()
@@ -109,7 +109,7 @@ def draw(rng, covariates):  # type: ignore[no-untyped-def]
     return share, scale, scale * rng.standard_cauchy(), switch, weight
 
 
-def log_density(share, scale, intercept, switch, weight):  # type: ignore[no-untyped-def]
+def log_density(share: float, scale: float, intercept: float, switch: FloatArray, weight: FloatArray) -> float:
     """Return the log-density of the prior."""
     total = -scale - (weight.size + 1) * math.log(math.pi * scale) - math.log1p((intercept / scale) ** 2)
     for j in range(weight.size):
@@ -118,8 +118,10 @@ def log_density(share, scale, intercept, switch, weight):  # type: ignore[no-unt
     return total
 
 
-def log_likelihood(intercept, switch, weight, labels, covariates):  # type: ignore[no-untyped-def]
-    """Sum of Bernoulli log-probabilities, log_sigmoid(predictor) for a label 1 and log_sigmoid(-predictor) for 0."""
+def log_likelihood(
+    intercept: float, switch: FloatArray, weight: FloatArray, labels: FloatArray, covariates: FloatArray
+) -> float:
+    """Sum of Bernoulli log-probabilities: log_sigmoid(predictor) for label 1, log_sigmoid(-predictor) for label 0."""
     total, factor = 0.0, 1.0
     coefficient = switch * weight
     for i in range(labels.size):
@@ -128,15 +130,17 @@ def log_likelihood(intercept, switch, weight, labels, covariates):  # type: igno
             predictor += covariates[i, j] * coefficient[j]
         total += min(predictor if labels[i] == 1.0 else -predictor, 0.0)
         factor *= 1.0 + math.exp(-abs(predictor))
-        # every factor is 2 at most; one logarithm for many of them
+        # every factor is at most 2, so one logarithm serves many of them
         if factor > 1e200:
             total -= math.log(factor)
             factor = 1.0
     return total - math.log(factor)
 
 
-def naive_log_likelihood(intercept, switch, weight, labels, covariates):  # type: ignore[no-untyped-def]
-    """Sum of Bernoulli log-probabilities, as the paper's software computes it."""
+def naive_log_likelihood(
+    intercept: float, switch: FloatArray, weight: FloatArray, labels: FloatArray, covariates: FloatArray
+) -> float:
+    """Sum of Bernoulli log-probabilities, computed as in the paper's software."""
     total = 0.0
     coefficient = switch * weight
     for i in range(labels.size):
@@ -144,8 +148,8 @@ def naive_log_likelihood(intercept, switch, weight, labels, covariates):  # type
         for j in range(coefficient.size):
             predictor += covariates[i, j] * coefficient[j]
         p = 1.0 / (1.0 + math.exp(-predictor))
-        chance = p if labels[i] == 1.0 else 1.0 - p
-        if chance <= 0.0:
+        probability = p if labels[i] == 1.0 else 1.0 - p
+        if probability <= 0.0:
             return -math.inf
-        total += math.log(chance)
+        total += math.log(probability)
     return total

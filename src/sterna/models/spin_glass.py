@@ -1,11 +1,11 @@
-"""The Edwards-Anderson spin glass (1975): spins on a lattice whose couplings are random, and then fixed."""
+"""The Edwards-Anderson spin glass (1975): spins on a lattice with random couplings that are then held fixed."""
 
 import math
 
 import numpy as np
 
 from sterna.errors import OptionError
-from sterna.models.heat_bath import WeightedSpinHeatBath
+from sterna.models.kernels.heat_bath import WeightedSpinHeatBath
 from sterna.models.lattice import neighbours
 from sterna.reference.distributions import Spin
 from sterna.target.target import Target
@@ -24,11 +24,12 @@ def spin_glass(
 ) -> Target:
     """Spin glass of size^dim spins: log L = inverse_temperature * sum over edges of J_ij s_i s_j.
 
-    The couplings J are standard normal, or -1 and +1 by a fair coin; they follow from the seed. In three dimensions the
-    glass begins at an inverse temperature of about 1.05 for the former and 0.91 for the latter, in two there is none.
-    A lattice that is not periodic has the couplings of the periodic one, but for those across its border.
+    The couplings J are standard normal, or -1 and +1 with equal probability; they follow from the seed. In three
+    dimensions the spin-glass phase begins at an inverse temperature of about 1.05 for normal couplings and 0.91 for
+    binary ones; in two dimensions there is none. A lattice that is not periodic has the couplings of the periodic one,
+    except those across its border.
 
-    Explored by single-spin heat bath.
+    Explored by a single-spin heat bath.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def spin_glass(
         )
     adjacent = neighbours(size, periodic, dim)
     weights = weights_of(adjacent, draw_couplings(len(adjacent), dim, seed, couplings))
-    # a neighbour that does not exist is the site itself, of weight 0
+    # a missing neighbour is represented by the site itself, with weight 0
     adjacent = np.where(adjacent >= 0, adjacent, np.arange(len(adjacent))[:, None])
     return Target(
         log_likelihood,
@@ -57,7 +58,7 @@ def spin_glass(
 
 
 def draw_couplings(sites: int, dim: int, seed: int, couplings: str) -> FloatArray:
-    """Draw the coupling of every site and axis, to the next site along that axis."""
+    """Draw for every site and axis the coupling with the next site along that axis."""
     rng = np.random.Generator(np.random.PCG64(seed))
     if couplings == "normal":
         return rng.standard_normal((sites, dim))
@@ -65,7 +66,7 @@ def draw_couplings(sites: int, dim: int, seed: int, couplings: str) -> FloatArra
 
 
 def weights_of(adjacent: IntArray, couplings: FloatArray) -> FloatArray:
-    """Return the coupling with every neighbour, 0 where there is none; an edge is in the lists of both its ends."""
+    """Return the coupling with every neighbour, 0 if there is none; an edge is in the lists of both of its sites."""
     before, after = adjacent[:, 0::2], adjacent[:, 1::2]
     weights = np.empty(adjacent.shape)
     weights[:, 0::2] = np.take_along_axis(couplings, np.maximum(before, 0), axis=0) * (before >= 0)
@@ -73,8 +74,8 @@ def weights_of(adjacent: IntArray, couplings: FloatArray) -> FloatArray:
     return weights
 
 
-def log_likelihood(x, adjacent, weights, inverse_temperature):  # type: ignore[no-untyped-def]
-    """Sum over edges; each is in the lists of both its ends, so the sum over lists counts it twice."""
+def log_likelihood(x: FloatArray, adjacent: IntArray, weights: FloatArray, inverse_temperature: float) -> float:
+    """Sum over edges; each is in the lists of both of its sites, so the sum over lists counts it twice."""
     total = 0.0
     for i in range(adjacent.shape[0]):
         for k in range(adjacent.shape[1]):
@@ -82,8 +83,10 @@ def log_likelihood(x, adjacent, weights, inverse_temperature):  # type: ignore[n
     return 0.5 * inverse_temperature * total
 
 
-def local_change(x, i, new, adjacent, weights, inverse_temperature):  # type: ignore[no-untyped-def]
-    """Return the change when spin i becomes `new`."""
+def local_change(
+    x: FloatArray, i: int, new: float, adjacent: IntArray, weights: FloatArray, inverse_temperature: float
+) -> float:
+    """Return the change of the log-likelihood when spin i becomes `new`."""
     field = 0.0
     for k in range(adjacent.shape[1]):
         field += weights[i, k] * x[adjacent[i, k]]

@@ -1,4 +1,4 @@
-"""Trees as users know them: Newick strings, splits and how often they were drawn."""
+"""Trees for users: Newick strings, topologies and splits with their frequencies, and genotypes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def newick(parent: ArrayLike, length: ArrayLike | None = None, names: Sequence[s
     parent, length
         One draw of the two variables.
     names
-        Names of the taxa, in the order of the alignment; by default their numbers.
+        Names of the taxa, in the order of the alignment; by default 0, 1, 2, ...
 
     Examples
     --------
@@ -42,7 +42,7 @@ def newick(parent: ArrayLike, length: ArrayLike | None = None, names: Sequence[s
 
 
 def topologies(parents: ArrayLike, names: Sequence[str] | None = None) -> dict[str, float]:
-    """Return the share of every topology among draws of `parent`, the most frequent first, by Newick string.
+    """Return the frequency of every topology among draws of `parent`, keyed by Newick string, in decreasing order.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def topologies(parents: ArrayLike, names: Sequence[str] | None = None) -> dict[s
 
 
 def splits(parents: ArrayLike, names: Sequence[str] | None = None) -> dict[frozenset[str], float]:
-    """Return the share of draws of `parent` in which a group of taxa hangs together, the most frequent first.
+    """Return the frequency of every group of taxa among draws of `parent`, in decreasing order.
 
-    A branch splits the taxa in two; a group is the side without taxon 0. Single taxa are left out.
+    A branch splits the taxa in two; its group is the side without taxon 0. Groups of a single taxon are left out.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def splits(parents: ArrayLike, names: Sequence[str] | None = None) -> dict[froze
 
 
 def genotypes(parent: ArrayLike, place: ArrayLike) -> BoolArray:
-    """Return which cell has which locus, (cells, loci), for one draw of `phylo_cancer`.
+    """Return whether each cell has each locus, (cells, loci), for one draw of `phylo_cancer`.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def locus_newick(
 ) -> str:
     """Write one tree of `phylo_cancer` as a Newick string whose inner nodes are loci and whose leaves are cells.
 
-    A locus that no cell has is a leaf too. By default loci are named L0, L1, ... and cells C0, C1, ...
+    A locus that no cell has is a leaf, too. By default loci are named L0, L1, ... and cells C0, C1, ...
 
     Examples
     --------
@@ -125,7 +125,7 @@ def locus_newick(
     order = [len(above)]
     for v in order:
         order.extend(children[v])
-    # a chain of loci can be deeper than Python calls itself
+    # without recursion, because a chain of loci can be deeper than Python's recursion limit
     for v in reversed(order):
         parts[v] = [*[_node(parts[k], names[k]) for k in children[v]], *[leaves[c] for c in np.flatnonzero(nodes == v)]]
     return _node(parts[len(above)], "root") + ";"
@@ -136,7 +136,7 @@ def _node(parts: list[str], name: str) -> str:
 
 
 def _draws(parents: ArrayLike) -> IntArray:
-    """All draws as rows; chains and draws of a posterior are lined up."""
+    """Return all draws as rows; the chains of a posterior are concatenated."""
     array = np.asarray(parents, dtype=np.int64)
     return array.reshape(-1, array.shape[-1])
 
@@ -157,5 +157,5 @@ def _labels(names: Sequence[str] | None, taxa: int) -> list[str]:
     if names is None:
         return [str(k) for k in range(taxa)]
     if len(names) != taxa:
-        raise OptionError(f"{len(names)} names were given for a tree of {taxa} taxa.")
+        raise OptionError(f"{len(names)} names were given for a tree of {taxa} taxa; give one name per taxon.")
     return list(names)

@@ -1,7 +1,6 @@
 """Bridge of a Wright-Fisher diffusion (paper, comparison with other adaptive schemes)."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,14 +24,14 @@ def wright_fisher(
 
     .. math:: X_0 = start, \quad X_{t+1} = X_t + \sqrt{v(X_t)} \, z_t, \quad z_t \sim N(0, 1), \quad X_{steps} = end
 
-    where v(x) = variance * sqrt(x (1 - x)) for 0 < x < 1 and absorbed_variance elsewhere: as in the paper's
-    experiments, the root is in the variance, and a path outside of (0, 1) hardly moves. The reference is the law of
-    the free path, so that only the last step is annealed, and V depends on the point before it alone.
-    Lambda = 3.66, of which 15 chains see 3.46 (paper: 3.42 and 3.47).
+    where v(x) = variance * sqrt(x (1 - x)) for 0 < x < 1 and absorbed_variance otherwise. As in the paper's
+    experiments, the square root is in the variance, and a path outside (0, 1) hardly moves. The reference is the
+    distribution of the free path, so only the last step is annealed, and V depends only on the point before it.
+    Lambda = 3.66, of which 15 chains estimate 3.46 (paper: 3.42 and 3.47).
 
     The variable is the `noise` z, which is independent under the reference; the paper's software stores the points
-    X_1, ..., X_{steps-1}, which is the same law. Ellipses explore the noise in a seventh of the time that slices need
-    for the points. `path_of` of this module turns noise into points.
+    X_1, ..., X_{steps-1}, which have the same distribution. Elliptical slice sampling explores the noise in a seventh
+    of the time that slice sampling needs for the points. `path_of` in this module turns noise into points.
 
     Examples
     --------
@@ -71,7 +70,7 @@ def path_of(
     """
     z = np.asarray(noise, dtype=np.float64)
     path = np.empty(z.shape)
-    x: Any = start
+    x: float | FloatArray = start
     for t in range(z.shape[-1]):
         inside = np.clip(x, 0.0, 1.0)
         v = np.where((inside > 0.0) & (inside < 1.0), variance * np.sqrt(inside * (1.0 - inside)), absorbed_variance)
@@ -87,7 +86,7 @@ def variance_at(x: float, variance: float, absorbed_variance: float) -> float:
     return variance * math.sqrt(x * (1.0 - x))
 
 
-def log_likelihood(noise, start, end, variance, absorbed_variance):  # type: ignore[no-untyped-def]
+def log_likelihood(noise: FloatArray, start: float, end: float, variance: float, absorbed_variance: float) -> float:
     """Return the log-density of the last step."""
     x = start
     for t in range(noise.size):

@@ -1,4 +1,4 @@
-"""Runs of the paper's models, beside the paper's own figures, and how they are printed."""
+"""Runs of the paper's models, compared with the paper's figures, and how they are printed."""
 
 import csv
 import io
@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from sterna import models
 from sterna.errors import OptionError
@@ -14,12 +13,12 @@ from sterna.paper.sizes import sizes
 from sterna.result.result import Result
 from sterna.run.sample import sample
 
-# A look at all models that takes a minute, and one at the largest of them.
+# Quick runs: of all models in about a minute, and shorter ones of the largest models.
 QUICK_ROUNDS, QUICK_SCANS = 7, 254
 HEAVY_QUICK_ROUNDS, HEAVY_QUICK_SCANS = 3, 14
 
-# A name for all rows of the table of comparisons, which has other methods too.
-ALL = "nrpt"
+# Selects all rows of the table of comparisons, which in the paper has other methods too.
+ALL_ROWS = "nrpt"
 
 
 @dataclass(frozen=True)
@@ -29,31 +28,31 @@ class Case:
     label: str
     model: str
     n: int | None
-    """Observations, in the paper."""
+    """Number of observations in the paper."""
     d: int
-    """Latent variables, in the paper."""
+    """Number of latent variables in the paper."""
     barrier: float
-    """The paper's, as all that follows."""
+    """The paper's estimate of the barrier."""
     n_chains: int
-    options: dict[str, Any] = field(default_factory=dict)
-    """Parameters of the model: numerics as the paper's software has them, where they matter."""
+    options: dict[str, int | float | bool] = field(default_factory=dict)
+    """Parameters of the model: the numerics of the paper's software, if they matter."""
     acceptance: float | None = None
-    """Mean over pairs of the acceptance of swaps."""
+    """The paper's swap acceptance probability, averaged over pairs."""
     n_rounds: int = 11
     n_scans: int = 5000
-    """The paper has 10 000 scans, of which it samples the last half; eleven rounds have 4094."""
+    """The paper runs 10 000 scans and samples from the last half; eleven tuning rounds have 4094."""
     explorations: int | str = "auto"
     heavy: bool = False
-    """Whether a scan takes so long that a quick look must be quicker."""
+    """Whether a scan takes so long that quick runs must be shorter."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a run showed, beside the paper."""
+    """The results of a run, beside the paper's."""
 
     label: str
     n: int | None
-    """Observations that this run had."""
+    """Number of observations in this run."""
     d: int
     paper_n: int | None
     paper_d: int
@@ -69,18 +68,18 @@ class Row:
     paper_acceptance: float | None
     restarts: int
     predicted_restarts: float
-    """Restarts that the rejections allow if exploration were perfect."""
+    """Restarts that the rejections allow if exploration were efficient."""
     explorer: str
     explorations: int
     tuning_scans: int
     n_scans: int
     seconds: float
     simulated: bool
-    """Whether the model had to simulate its data."""
+    """Whether the data were simulated."""
 
     @property
     def off(self) -> float:
-        """How far the paper's estimate is from that of this run, as a share."""
+        """Relative difference between this run's estimate of the barrier and the paper's."""
         return self.rejections / self.paper_barrier - 1.0
 
 
@@ -103,7 +102,7 @@ def run_case(case: Case, quick: bool, seed: int) -> Row:
 
 
 def row_of(case: Case, result: Result) -> Row:
-    """Take what a table needs from a result."""
+    """Return the row of a table for a result."""
     n, d = sizes(result.target)
     return Row(
         label=case.label,
@@ -131,17 +130,17 @@ def row_of(case: Case, result: Result) -> Row:
 
 
 def choose(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
-    """Return those of the cases that are named, or all."""
+    """Return the named cases, or all of them."""
     named = {*only}
-    # only the table of comparisons has the paper's acceptances
-    names = [*([ALL] if cases[0].acceptance is not None else []), *(case.label for case in cases)]
+    # only the table of comparisons has acceptance probabilities from the paper
+    names = [*([ALL_ROWS] if cases[0].acceptance is not None else []), *(case.label for case in cases)]
     unknown = sorted(named.difference(names))
     if unknown:
-        raise OptionError(f"--only {', '.join(unknown)}: this table has {', '.join(names)}.")
-    return [case for case in cases if not named or ALL in named or case.label in named]
+        raise OptionError(f"--only {', '.join(unknown)} is unknown; the rows of this table are {', '.join(names)}.")
+    return [case for case in cases if not named or ALL_ROWS in named or case.label in named]
 
 
-# Headings, widths and texts of a table's columns; a width below 0 is that of a text, which is put to the left.
+# Heading, width and text of a column; a width of 0 or below means text that is aligned to the left.
 Column = tuple[str, int, Callable[[Row], str]]
 
 COLUMNS: list[Column] = [
@@ -164,19 +163,19 @@ PAPER_ACCEPTANCE = 9
 
 
 def columns_of(cases: Sequence[Case]) -> list[Column]:
-    """Return the columns of a table; only the comparisons have the paper's acceptance."""
+    """Return the columns of a table; only the table of comparisons has the paper's acceptance."""
     compared = any(case.acceptance is not None for case in cases)
     return [column for k, column in enumerate(COLUMNS) if compared or k != PAPER_ACCEPTANCE]
 
 
 def as_line(columns: Sequence[Column], row: Row | None) -> str:
-    """Return a row as a line of text, or the headings."""
+    """Return a row, or the headings, as a line of text."""
     cells = [(heading if row is None else text(row), width) for heading, width, text in columns]
     return " ".join(cell.ljust(-width) if width <= 0 else cell.rjust(width) for cell, width in cells).rstrip()
 
 
 def remarks(row: Row) -> str:
-    """Name the explorer, and how the data differ from the paper's."""
+    """Return the explorer, and how the data differ from the paper's."""
     times = "" if row.explorations == 1 else f" x{row.explorations}"
     explorer = row.explorer if len(row.explorer) <= 24 else row.explorer[:21] + "..."
     pairs = {"n": (row.n, row.paper_n), "d": (row.d, row.paper_d)}
@@ -186,7 +185,7 @@ def remarks(row: Row) -> str:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """Return rows as a table of comma-separated values."""
+    """Return rows as comma-separated values."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(asdict(rows[0])), lineterminator="\n")
     writer.writeheader()
@@ -195,9 +194,9 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def as_json(rows: Sequence[Row]) -> str:
-    """Return rows as JSON, in which what is not a number is null."""
+    """Return rows as JSON; NaN and infinities become null."""
 
-    def finite(value: Any) -> Any:
+    def finite(value: object) -> object:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     return json.dumps([{name: finite(value) for name, value in asdict(row).items()} for row in rows], indent=1)

@@ -1,4 +1,4 @@
-"""How many observations and latent variables a model has with the data at hand, counted as the paper counts them."""
+"""The numbers of observations and latent variables of a model with its data, counted as in the paper."""
 
 import math
 from collections.abc import Callable
@@ -22,8 +22,9 @@ OBSERVATIONS: dict[str, Count] = {
     "spike_slab": lambda data: len(data["labels"]),
 }
 
-# Counted otherwise than by the coordinates of a state: modes, the genotypes of all cells, topologies.
-LATENT: dict[str, Count] = {
+# Models whose latent variables the paper counts differently from the coordinates of a state: modes, the genotypes of
+# all cells, and topologies.
+LATENT_VARIABLES: dict[str, Count] = {
     "discrete": lambda data: 3,
     "phylo_cancer": lambda data: int(data["loci"] * data["cells"]) + 2,
     "phylo_species": lambda data: math.prod(range(2 * int(data["taxa"]) - 5, 1, -2)),
@@ -31,8 +32,8 @@ LATENT: dict[str, Count] = {
 
 
 def sizes(target: Target | PreparedTarget) -> tuple[int | None, int]:
-    """Return n and d of the paper's table of models; n is None where a model has no observations."""
+    """Return n and d of the paper's table of models; n is None if a model has no observations."""
     name = str(target.name)
-    observations, latent = OBSERVATIONS.get(name), LATENT.get(name)
+    observations, latent = OBSERVATIONS.get(name), LATENT_VARIABLES.get(name)
     n = None if observations is None else observations(target.data)
     return n, target.dimension if latent is None else latent(target.data)

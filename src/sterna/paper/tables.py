@@ -4,7 +4,7 @@ from sterna.paper.runs import Case
 
 TABLE1 = [
     Case("change_point", "change_point", 74, 3, 4.0, 20),
-    # the paper's 5000 scans in all: 2046 of tuning, and the others; its text has one variable less than its code
+    # 5000 scans in total, as in the paper, 2046 of them for tuning; its text has one variable fewer than its code
     Case("copy_number", "copy_number", 6206, 30, 13.0, 50, n_rounds=10, n_scans=2954, heavy=True),
     Case("discrete", "discrete", None, 3, 0.4, 30),
     Case("elliptic", "elliptic", None, 2, 4.4, 30),
@@ -16,8 +16,8 @@ TABLE1 = [
     Case("mixture_150", "mixture", 150, 155, 5.5, 20, {"size": 150}),
     Case("normal", "normal", None, 5, 1.4, 30),
     Case("ode", "ode", 52, 5, 6.4, 50, {"naive": True}),
-    # The paper does not say how long it ran. A scan of 300 chains that explores once takes 0.16 s on one core, and
-    # these 9094 scans 25 minutes; "auto" would explore ten times as much.
+    # The paper does not state the number of scans. A scan of 300 chains with one exploration takes 0.16 s on one core,
+    # and these 9094 scans take 25 minutes; "auto" would explore ten times as much.
     Case("phylo_cancer", "phylo_cancer", 192763, 192765, 88.0, 300, explorations=1, heavy=True),
     Case("phylo_species", "phylo_species", 249, 10395, 7.1, 30),
     Case("product", "product", 100000, 2, 3.7, 15),

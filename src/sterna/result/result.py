@@ -19,7 +19,7 @@ from sterna.target.prepared import PreparedTarget
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import saturated
-from sterna.tuning.evidence import EvidenceCurve
+from sterna.tuning.evidence_curve import EvidenceCurve
 from sterna.tuning.path_integrals import path_integral
 from sterna.tuning.rounds import Round
 from sterna.types import BoolArray, FloatArray, IndexArray

@@ -9,7 +9,7 @@ from sterna.explorers.base import MOST_DIVERGED
 from sterna.result.diagnostics import summary_of
 from sterna.result.text import count
 from sterna.tuning.batches import student_quantile
-from sterna.tuning.chains import SATURATED, SLOW_SHARE, explores_slowly, saturated
+from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
@@ -67,7 +67,7 @@ def _saturated(result: "Result") -> str | None:
     # what the reference's zeros reject, more chains cannot mend
     rejection = result.last.rejection_of_possible
     mean, most = float(rejection.mean()), float(rejection.max())
-    if mean <= SATURATED and most <= 0.9:
+    if mean <= MAX_MEAN_REJECTION and most <= 0.9:
         return None
     if len(rejection) > 2 and rejection[0] > 0.75 and np.delete(rejection, 0).mean() < 0.5:
         return (

@@ -9,7 +9,7 @@ import numpy as np
 from sterna.engine.schemes import find_scheme
 from sterna.errors import OptionError
 from sterna.result.settings import Settings
-from sterna.tuning.chains import FIRST
+from sterna.tuning.chains import FIRST_N_CHAINS
 
 MAX_ROUNDS = 40
 # The index process is kept in 16 bits.
@@ -84,7 +84,7 @@ def _number_of_chains(options: Options, rounds: int) -> tuple[int, bool]:
             'n_chains="auto" learns the number of chains during tuning, and n_rounds=0 does not tune: give n_chains.'
         )
     why = 'give a number of chains, both ends included, or "auto"'
-    return _whole("n_chains", FIRST if automatic else given, 2, why, MAX_CHAINS), automatic
+    return _whole("n_chains", FIRST_N_CHAINS if automatic else given, 2, why, MAX_CHAINS), automatic
 
 
 def _number_of_scans(given: object, rounds: int) -> int:

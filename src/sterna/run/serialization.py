@@ -16,7 +16,8 @@ from sterna.result.settings import Settings
 from sterna.run.state import FittedDistribution, RunState, Seconds, Tuned
 from sterna.tuning.batches import Estimate
 from sterna.tuning.energies import Energies
-from sterna.tuning.evidence import Evidence, EvidenceCurve
+from sterna.tuning.evidence import Evidence
+from sterna.tuning.evidence_curve import EvidenceCurve
 from sterna.tuning.rounds import Round
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"

@@ -114,7 +114,7 @@ def _next_parameters(
 
 def _next_pivot(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
     """Read the log evidence at the new betas."""
-    curve = np.concatenate([[0.0], np.cumsum(last.evidence.known)])
+    curve = np.concatenate([[0.0], np.cumsum(last.evidence.best_steps)])
     return np.diff(np.interp(schedule, tuned.schedule, curve))
 
 

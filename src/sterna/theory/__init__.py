@@ -1,4 +1,4 @@
-"""The paper's theory as plain functions: rates, barriers, schedules, the index process and its limits, and a plan."""
+"""The paper's theory as plain functions: rates, barriers, schedules, the index process, its limits, and planning."""
 
 from sterna.theory.barriers import (
     barrier_rejection,

@@ -1,4 +1,4 @@
-"""Communication barriers in closed form (paper, appendices on modes, on many dimensions and on the models)."""
+"""Communication barriers in closed form (paper, appendices on modes, high dimension and the models)."""
 
 import math
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from sterna.types import FloatArray
 def _betas(beta: ArrayLike) -> FloatArray:
     betas = np.asarray(beta, dtype=np.float64)
     if not ((betas >= 0) & (betas <= 1)).all():
-        raise OptionError(f"beta={np.array2string(betas, threshold=10)} must lie between 0 and 1.")
+        raise OptionError(f"beta={np.array2string(betas, threshold=10)} is not valid: give numbers from 0 to 1.")
     return betas
 
 
 def _normal_scale(dim: int) -> float:
-    """Return 2^(1-d) / B(d/2, d/2), whose two factors overflow for large d; by duplication it is 1 / B(1/2, d/2)."""
+    """Return 2^(1-d) / B(d/2, d/2) in its equal form 1 / B(1/2, d/2), because the factors overflow for large d."""
     from scipy.special import poch
 
     size = check_whole("dim", dim, 1, "a normal model has at least one dimension")
@@ -27,7 +27,7 @@ def _normal_scale(dim: int) -> float:
 
 
 def _check_precision(precision: float) -> float:
-    return check_number("precision", precision, 0.0, "give a precision above 0", above=True)
+    return check_number("precision", precision, 0.0, "give a number above 0", above=True)
 
 
 def normal_local_barrier(beta: ArrayLike, dim: int = 5, precision: float = 5.0) -> FloatArray:
@@ -55,10 +55,10 @@ def normal_barrier(beta: ArrayLike = 1.0, dim: int = 5, precision: float = 5.0) 
 
 
 def _even_share(betas: FloatArray, k: int, a: float) -> FloatArray:
-    """Share of the even numbers at beta, (k+1) a^beta / (k + (k+1) a^beta)."""
+    """Probability of the even numbers at beta, (k+1) a^beta / (k + (k+1) a^beta)."""
     from scipy.special import expit
 
-    modes = check_whole("k", k, 1, "the discrete model has 2k + 1 points with k at least 1")
+    modes = check_whole("k", k, 1, "the discrete model has 2k + 1 points, with k at least 1")
     height = check_number("a", a, 0.0, "give the height of the modes, above 0", above=True)
     return np.asarray(expit(betas * math.log(height) + math.log1p(1.0 / modes)))
 
@@ -76,7 +76,7 @@ def discrete_local_barrier(beta: ArrayLike, k: int = 2, a: float = 100.0) -> Flo
 
 
 def discrete_barrier(beta: ArrayLike = 1.0, k: int = 2, a: float = 100.0) -> FloatArray:
-    """Lambda(beta) of `sterna.models.discrete`: by how much the share of the even numbers has changed.
+    """Lambda(beta) of `sterna.models.discrete`: the change in the probability of the even numbers.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def discrete_barrier(beta: ArrayLike = 1.0, k: int = 2, a: float = 100.0) -> Flo
 
 
 def high_dimensional_local_barrier(beta: ArrayLike, dim: int, deviation: Callable[[float], float]) -> FloatArray:
-    """lambda(beta) of `dim` independent coordinates in the limit of many: sqrt(d / pi) sigma(beta).
+    """lambda(beta) of `dim` independent coordinates in the limit of high dimension: sqrt(d / pi) sigma(beta).
 
-    `deviation` is sigma(beta), the standard deviation of one coordinate's energy V under the annealed law.
+    `deviation` is sigma(beta), the standard deviation of one coordinate's energy V under the annealed distribution.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def high_dimensional_local_barrier(beta: ArrayLike, dim: int, deviation: Callabl
 
 
 def high_dimensional_barrier(dim: int, deviation: Callable[[float], float]) -> float:
-    """Lambda of `dim` independent coordinates in the limit of many: sqrt(d / pi) times the integral of sigma.
+    """Lambda of `dim` independent coordinates in the limit of high dimension: sqrt(d / pi) times the integral of sigma.
 
     Examples
     --------
@@ -117,10 +117,10 @@ def high_dimensional_barrier(dim: int, deviation: Callable[[float], float]) -> f
 
 
 def multimodal_barrier(weights: ArrayLike, barriers: ArrayLike) -> FloatArray:
-    """Barrier of a target with modes: the mean of the barriers between pairs of modes, weighted by p_k p_k'.
+    """Barrier of a multimodal target: the mean of the barriers between pairs of modes, weighted by p_k p_k'.
 
-    It holds where the reference gives every mode the weight p_k that the target gives it. `barriers[..., k, k']` are
-    global or local barriers; those of a mode with itself are on the diagonal.
+    It holds if the reference gives every mode the same weight p_k as the target. `barriers[..., k, k']` are global or
+    local barriers; those of a mode with itself are on the diagonal.
 
     Examples
     --------
@@ -129,18 +129,18 @@ def multimodal_barrier(weights: ArrayLike, barriers: ArrayLike) -> FloatArray:
     """
     p, pairs = np.asarray(weights, dtype=np.float64), np.asarray(barriers, dtype=np.float64)
     if p.ndim != 1 or not (p >= 0).all() or not math.isclose(p.sum(), 1.0, rel_tol=1e-9):
-        raise OptionError(f"weights={weights!r}: give the weights of the modes, not negative and with sum 1.")
+        raise OptionError(f"weights={weights!r} are not valid: give nonnegative weights of the modes that sum to 1.")
     if pairs.shape[-2:] != (p.size, p.size):
         raise OptionError(
-            f"barriers has shape {pairs.shape}; with {p.size} modes its last axes must be {p.size, p.size}."
+            f"barriers has shape {pairs.shape}; with {p.size} modes its last two axes must be {p.size, p.size}."
         )
     if not (pairs >= 0).all() or not np.allclose(pairs, np.swapaxes(pairs, -1, -2)):
-        raise OptionError("barriers must be symmetric and not negative: the barrier from k to k' is that from k' to k.")
+        raise OptionError("barriers must be symmetric and nonnegative: give the same barrier from k to k' and back.")
     return np.asarray(pairs @ p @ p)[()]
 
 
 def barrier_rejection(cumulative: Callable[[FloatArray], ArrayLike], schedule: ArrayLike) -> FloatArray:
-    """Rejections on a schedule from a cumulative barrier: its increments, with an error of third order in the spacing.
+    """Rejections of a schedule, given a cumulative barrier: its increments, up to third order in the spacing.
 
     Examples
     --------

@@ -11,12 +11,12 @@ from sterna.theory.reflection import fold, folded_cdf
 from sterna.theory.streams import BROWNIAN_MOTION, new_stream
 from sterna.types import FloatArray
 
-# From this time on the law differs from the uniform one by less than rounding: exp(-pi^2 t / 2) < 1e-17.
-_FORGOTTEN = 8.0
+# After this time the distribution is uniform up to rounding: exp(-pi^2 t / 2) < 1e-17.
+_MIXING_TIME = 8.0
 
 
 def brownian_motion_path(times: ArrayLike, start: float = 0.0, seed: int = 1) -> FloatArray:
-    """Draw one path at given times, exactly: a free Brownian motion, folded.
+    """Simulate one path at the given times, exactly, by folding a free Brownian motion.
 
     Examples
     --------
@@ -25,14 +25,16 @@ def brownian_motion_path(times: ArrayLike, start: float = 0.0, seed: int = 1) ->
     """
     clock = np.asarray(times, dtype=np.float64)
     if clock.ndim != 1 or not np.isfinite(clock).all() or (clock < 0).any() or (np.diff(clock) < 0).any():
-        raise OptionError(f"times={np.array2string(clock, threshold=10)} must not decrease, from 0 on.")
+        raise OptionError(
+            f"times={np.array2string(clock, threshold=10)} must be finite times that do not decrease, from 0."
+        )
     _, generator = new_stream(seed, BROWNIAN_MOTION)
     moves = np.sqrt(np.diff(clock, prepend=0.0)) * generator.standard_normal(clock.size)
     return fold(check_start(start) + np.cumsum(moves))
 
 
 def brownian_motion_ends(time: float, n_paths: int, start: float = 0.0, seed: int = 1) -> FloatArray:
-    """Draw where many paths from one start are at `time`.
+    """Draw the positions at `time` of many paths from one start.
 
     Examples
     --------
@@ -55,10 +57,10 @@ def brownian_motion_cdf(place: ArrayLike, time: float, start: float = 0.0) -> Fl
     from scipy.special import ndtr
 
     until, first = check_time(time), check_start(start)
-    places = np.asarray(place, dtype=np.float64)
+    positions = np.asarray(place, dtype=np.float64)
     if until == 0:
-        return np.where(places >= first, 1.0, 0.0)
-    if until > _FORGOTTEN:
-        return np.clip(places, 0.0, 1.0)
+        return np.where(positions >= first, 1.0, 0.0)
+    if until > _MIXING_TIME:
+        return np.clip(positions, 0.0, 1.0)
     deviation = math.sqrt(until)
-    return folded_cdf(places, lambda ends: np.asarray(ndtr((ends - first) / deviation)), 1.0 + 9.0 * deviation)
+    return folded_cdf(positions, lambda ends: np.asarray(ndtr((ends - first) / deviation)), 1.0 + 9.0 * deviation)

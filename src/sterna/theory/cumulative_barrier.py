@@ -1,4 +1,4 @@
-"""The communication barrier as a function of beta: what is measured, or known in closed form."""
+"""The communication barrier as a function of beta, measured or in closed form."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from sterna.types import FloatArray
 class Barrier:
     """Cumulative, local and global communication barrier (Lambda(beta), lambda(beta) and Lambda).
 
-    Where the likelihood is zero on a share `jump` of the reference, the cumulative barrier jumps by that much at
-    beta = 0, and `smooth` is the rest of it.
+    If the likelihood is zero on a share `jump` of the reference, the cumulative barrier jumps by that much at beta = 0,
+    and `smooth` is the remainder.
     """
 
     smooth: MonotoneCubic

@@ -21,35 +21,36 @@ def uniform_generator() -> Generator:
     >>> generated_schedule(uniform_generator(), 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    return lambda place: np.asarray(place, dtype=np.float64)
+    return lambda position: np.asarray(position, dtype=np.float64)
 
 
 def geometric_generator(gamma: float) -> Generator:
     """G(w) = (gamma^(1-w) - gamma) / (1 - gamma): inverse temperatures in geometric progression from gamma to 1.
 
-    It belongs to a reference that is the target to the power of gamma, for 0 < gamma < 1.
+    It is meant for a reference that is the target raised to the power gamma, for 0 < gamma < 1.
 
     Examples
     --------
     >>> generated_schedule(geometric_generator(0.01), 3).round(4)
     array([0.    , 0.0909, 1.    ])
     """
-    why = "the reference is the target to the power of gamma, so give a number between 0 and 1"
-    power = check_number("gamma", gamma, 0.0, why, above=True)
+    advice = "the reference is the target raised to the power gamma, so give a number between 0 and 1"
+    power = check_number("gamma", gamma, 0.0, advice, above=True)
     if power >= 1:
-        raise OptionError(f"gamma={gamma!r} cannot be used: {why}.")
-    # expm1 keeps digits for gamma near 1; both ends are exact
+        raise OptionError(f"gamma={gamma!r} is not valid: {advice}.")
+    # expm1 is accurate for gamma near 1; both ends are exact
     scale = np.log(power)
-    return lambda place: np.asarray(
-        power * np.expm1(-np.asarray(place, dtype=np.float64) * scale) / (power * np.expm1(-scale))
+    return lambda position: np.asarray(
+        power * np.expm1(-np.asarray(position, dtype=np.float64) * scale) / (power * np.expm1(-scale))
     )
 
 
 def optimal_generator(barrier: Barrier | Callable[[FloatArray], ArrayLike]) -> Generator:
     """G, the inverse of Lambda(beta) / Lambda: every interval holds the same part of the barrier.
 
-    Takes a cumulative barrier as a function of an array of betas, or a run's `Barrier`, whose jump at 0 no schedule can
-    divide and so does not count. Without any barrier all generators are optimal, and this one is uniform.
+    Takes a cumulative barrier as a function of an array of betas, or a run's `Barrier`, whose jump at 0 is ignored
+    because no schedule can divide it. If the barrier is zero, all generators are optimal, and the uniform one is
+    returned.
 
     Examples
     --------
@@ -60,19 +61,19 @@ def optimal_generator(barrier: Barrier | Callable[[FloatArray], ArrayLike]) -> G
     cumulative = barrier.smooth if isinstance(barrier, Barrier) else barrier
     total = float(np.asarray(cumulative(np.ones(1)))[0])
     if not np.isfinite(total):
-        raise OptionError(f"The cumulative barrier is {total} at beta=1; give one that is finite.")
+        raise OptionError(f"The cumulative barrier is {total} at beta=1; give a barrier that is finite there.")
     if not total > 0:
         return uniform_generator()
 
-    def generate(place: ArrayLike) -> FloatArray:
-        places = np.asarray(place, dtype=np.float64)
-        low, high = np.zeros(places.shape), np.ones(places.shape)
-        # bisection, as a barrier may have flat pieces, where its slope is 0
+    def generate(position: ArrayLike) -> FloatArray:
+        positions = np.asarray(position, dtype=np.float64)
+        low, high = np.zeros(positions.shape), np.ones(positions.shape)
+        # bisection, because a barrier may have flat pieces, whose slope is 0
         for _ in range(80):
             middle = 0.5 * (low + high)
-            below = np.asarray(cumulative(middle)) < places * total
+            below = np.asarray(cumulative(middle)) < positions * total
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.where(places <= 0, 0.0, np.where(places >= 1, 1.0, high))
+        return np.where(positions <= 0, 0.0, np.where(positions >= 1, 1.0, high))
 
     return generate
 
@@ -82,7 +83,7 @@ def generated_schedule(generator: Generator, n_chains: int) -> FloatArray:
 
     Examples
     --------
-    >>> generated_schedule(lambda place: place**2, 3)
+    >>> generated_schedule(lambda position: position**2, 3)
     array([0.  , 0.25, 1.  ])
     """
     size = check_whole("n_chains", n_chains, 2, "there must be at least 2 chains, the reference and the target")

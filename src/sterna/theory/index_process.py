@@ -1,12 +1,12 @@
 """The index process as a Markov chain (paper, appendix on its kernel), simulated.
 
-Under efficient local exploration the chain and the direction of one replica, (I, epsilon), are a Markov chain of their
-own, which depends on the target through the rejections alone.
+Under efficient local exploration the chain and direction of one replica, (I, epsilon), are themselves a Markov chain,
+which depends on the target only through the rejections.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,22 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from sterna.engine.schemes import find_scheme, next_direction
 from sterna.errors import OptionError
 from sterna.ground.compilation import compiled
-from sterna.ground.streams import uniform
+from sterna.ground.streams import Stream, uniform
 from sterna.theory.checks import check_direction, check_rejection, check_whole
 from sterna.theory.rates import expected_round_trip_time
 from sterna.theory.streams import INDEX_PROCESS, ROUND_TRIPS, new_stream
 from sterna.types import FloatArray, IntArray
 
-# Steps between two returns from compiled code, about a second, so that a long simulation can be interrupted.
-STEPS_AT_ONCE = 2e8
+# Steps per call of compiled code, about one second, so that a long simulation can be interrupted.
+STEPS_PER_CALL = 2e8
 
 
 @compiled
-def step(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any) -> tuple[int, int]:
+def step(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Stream) -> tuple[int, int]:
     """Advance by one scan: propose the neighbour in the direction `up` (1 or 0), then choose the next direction.
 
-    `acceptance[chain]` belongs to the pair below the chain and `acceptance[chain + 1]` to that above it; it is 0 beyond
-    the two ends.
+    `acceptance[chain]` belongs to the pair below the chain and `acceptance[chain + 1]` to the pair above it; it is 0
+    beyond both ends.
     """
     accepted = 1 if uniform(words) < acceptance[chain + up] else 0
     chain += accepted * (2 * up - 1)
@@ -37,8 +37,16 @@ def step(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any) -
 
 
 @compiled
-def walk(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any, chains: Any, directions: Any) -> None:
-    """Write the path after each of `chains.size - 1` steps, its start included."""
+def walk(
+    scheme: int,
+    chain: int,
+    up: int,
+    acceptance: FloatArray,
+    words: Stream,
+    chains: NDArray[np.int32],
+    directions: NDArray[np.int8],
+) -> None:
+    """Write the path of `chains.size - 1` steps, including its start."""
     chains[0], directions[0] = chain, 2 * up - 1
     for n in range(1, chains.size):
         chain, up = step(scheme, chain, up, acceptance, words)
@@ -46,8 +54,8 @@ def walk(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any, c
 
 
 @compiled
-def travel(scheme: int, acceptance: FloatArray, words: Any, restart_times: IntArray, times: IntArray) -> None:
-    """Make `times.size` round trips, each from the arrival at the reference to the next one after the target."""
+def travel(scheme: int, acceptance: FloatArray, words: Stream, restart_times: IntArray, times: IntArray) -> None:
+    """Simulate `times.size` round trips, each from an arrival at the reference, via the target, to the next arrival."""
     last = acceptance.size - 2
     for trip in range(times.size):
         # a replica arrives at the reference by a swap downwards
@@ -63,12 +71,12 @@ def travel(scheme: int, acceptance: FloatArray, words: Any, restart_times: IntAr
 
 
 def padded_acceptance(rejection: ArrayLike) -> FloatArray:
-    """Acceptance probabilities with a 0 beyond either end, where there is nobody to swap with."""
+    """Acceptance probabilities, with a 0 beyond each end, where there is no chain to swap with."""
     return np.pad(1.0 - check_rejection(rejection), 1)
 
 
 class IndexPath(NamedTuple):
-    """The path of one replica: chains from 0 to N, and directions -1 or 1 of the next proposals."""
+    """The path of one replica: chains from 0 to N, and the direction, -1 or 1, of each next proposal."""
 
     chain: NDArray[np.int32]
     direction: NDArray[np.int8]
@@ -77,7 +85,7 @@ class IndexPath(NamedTuple):
 def simulate_index_process(
     rejection: ArrayLike, n_scans: int, scheme: str = "deo", start: int = 0, direction: int = 1, seed: int = 1
 ) -> IndexPath:
-    """Simulate the path of one replica from chain `start`, which is its first entry.
+    """Simulate the path of one replica; its first entry is the chain `start`.
 
     Examples
     --------
@@ -88,7 +96,7 @@ def simulate_index_process(
     size = check_whole("n_scans", n_scans, 0, "give the number of scans, at least 0")
     chain = check_whole("start", start, 0, "give the number of a chain, from 0")
     if chain > acceptance.size - 2:
-        raise OptionError(f"start={start}: there are {acceptance.size - 1} chains; give a number below that.")
+        raise OptionError(f"start={start}: there are {acceptance.size - 1} chains; give an integer below that.")
     path = IndexPath(np.empty(size + 1, dtype=np.int32), np.empty(size + 1, dtype=np.int8))
     words, _ = new_stream(seed, INDEX_PROCESS)
     walk(find_scheme(scheme).code, chain, check_direction(direction), acceptance, words, path.chain, path.direction)
@@ -97,7 +105,7 @@ def simulate_index_process(
 
 @dataclass(frozen=True)
 class RoundTrips:
-    """Independent round trips of one replica, in scans."""
+    """Lengths of independent round trips of one replica, in scans."""
 
     n_chains: int
     restart_times: IntArray
@@ -107,17 +115,17 @@ class RoundTrips:
 
     @property
     def round_trips(self) -> int:
-        """How many there are; each contains one restart."""
+        """The number of round trips; each contains one restart."""
         return len(self.times)
 
     @property
     def scans(self) -> int:
-        """Length of all of them."""
+        """The total number of scans."""
         return int(self.times.sum())
 
     @property
     def mean(self) -> float:
-        """Estimate of E[T]; unbiased, as the number of trips was fixed and not that of scans."""
+        """Estimate of E[T]; unbiased, because the number of trips was fixed, not the number of scans."""
         return float(self.times.mean())
 
     @property
@@ -145,11 +153,11 @@ def simulate_round_trips(rejection: ArrayLike, n_trips: int, scheme: str = "deo"
     expected = expected_round_trip_time(rejection, scheme)
     if math.isinf(expected):
         pair = int(np.argmax(np.asarray(rejection) >= 1))
-        raise OptionError(f"rejection[{pair}] is 1: no round trip can ever end. Give rejections below 1.")
+        raise OptionError(f"rejection[{pair}] is 1, so no round trip ever ends; give rejections below 1.")
     restart_times, times = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     words, _ = new_stream(seed, ROUND_TRIPS)
-    trips_at_once = max(1, int(STEPS_AT_ONCE / expected))
-    for first in range(0, size, trips_at_once):
-        part = slice(first, first + trips_at_once)
+    trips_per_call = max(1, int(STEPS_PER_CALL / expected))
+    for first in range(0, size, trips_per_call):
+        part = slice(first, first + trips_per_call)
         travel(find_scheme(scheme).code, acceptance, words, restart_times[part], times[part])
     return RoundTrips(acceptance.size - 1, restart_times, times)

@@ -1,4 +1,4 @@
-"""Piecewise cubic interpolation: by given slopes (Hermite), and monotone (Fritsch and Carlson 1980)."""
+"""Piecewise cubic interpolation: with given slopes (Hermite), and monotone (Fritsch and Carlson 1980)."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from sterna.types import FloatArray
 
 @dataclass(frozen=True)
 class PiecewiseCubic:
-    """The piecewise cubic through points (x, y), with the given slopes at them."""
+    """The piecewise cubic through points (x, y) with the given slopes there."""
 
     x: FloatArray
     y: FloatArray
     slopes: FloatArray
 
     def _local(self, at: ArrayLike) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
-        """Interval, place within it from 0 to 1, and length of the interval."""
+        """Return the interval, the position within it from 0 to 1, and the length of the interval."""
         points = np.clip(np.asarray(at, dtype=np.float64), self.x[0], self.x[-1])
         k = np.clip(np.searchsorted(self.x, points, side="right") - 1, 0, len(self.x) - 2)
         length = self.x[k + 1] - self.x[k]
         return k, (points - self.x[k]) / length, length
 
     def __call__(self, at: ArrayLike) -> FloatArray:
-        """Value of the curve; outside the points, that of the nearest."""
+        """Value of the curve; beyond the points, the value at the nearest one."""
         k, t, length = self._local(at)
         return self._hermite(k, t, length)
 
@@ -47,14 +47,14 @@ class MonotoneCubic(PiecewiseCubic):
         return np.asarray(np.maximum(slope, 0.0))
 
     def inverse(self, values: ArrayLike) -> FloatArray:
-        """Solve curve(x) = value by bisection inside the interval that holds the value."""
-        wanted = np.clip(np.asarray(values, dtype=np.float64), self.y[0], self.y[-1])
-        k = np.clip(np.searchsorted(self.y, wanted, side="right") - 1, 0, len(self.x) - 2)
+        """Solve curve(x) = value by bisection within the interval that contains the value."""
+        heights = np.clip(np.asarray(values, dtype=np.float64), self.y[0], self.y[-1])
+        k = np.clip(np.searchsorted(self.y, heights, side="right") - 1, 0, len(self.x) - 2)
         length = self.x[k + 1] - self.x[k]
-        low, high = np.zeros(wanted.shape), np.ones(wanted.shape)
+        low, high = np.zeros(heights.shape), np.ones(heights.shape)
         for _ in range(60):
             middle = 0.5 * (low + high)
-            below = self._hermite(k, middle, length) < wanted
+            below = self._hermite(k, middle, length) < heights
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(self.x[k] + high * length)
 
@@ -65,7 +65,7 @@ def monotone_cubic(x: FloatArray, y: FloatArray) -> MonotoneCubic:
     slopes = np.empty_like(x)
     slopes[0], slopes[-1] = secants[0], secants[-1]
     slopes[1:-1] = 0.5 * (secants[:-1] + secants[1:])
-    # A flat piece has flat ends; elsewhere slopes are pulled back into the circle of radius 3.
+    # a flat piece has zero slopes at its ends; other slopes are scaled back to the circle of radius 3
     flat = secants == 0
     slopes[:-1][flat] = 0.0
     slopes[1:][flat] = 0.0

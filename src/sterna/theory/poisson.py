@@ -1,4 +1,4 @@
-"""Chances of a Poisson number, in which both laws of a number of events are sums."""
+"""Poisson probabilities, by which both scaling limits mix over the number of events."""
 
 import math
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from sterna.types import FloatArray
 
-# Standard deviations beyond which numbers are left out, and a few more for small means.
-_DEVIATIONS, _MORE = 9.0, 40
+# Counts are kept up to this many standard deviations above the mean, and some more because means may be small.
+_MAX_DEVIATIONS, _EXTRA_COUNTS = 9.0, 40
 
 
-def poisson_chances(mean: float) -> FloatArray:
-    """Chances of 0, 1, 2, ... up to a number that is passed with a chance below 1e-16."""
+def poisson_probabilities(mean: float) -> FloatArray:
+    """Probabilities of 0, 1, 2, ... up to a count that is exceeded with probability below 1e-16."""
     from scipy.special import gammaln, xlogy
 
-    counts = np.arange(math.ceil(mean + _DEVIATIONS * math.sqrt(mean)) + _MORE)
-    chances = np.exp(xlogy(counts, mean) - mean - gammaln(counts + 1))
-    # for large means the exponent has lost digits to cancellation, all of them alike
-    return np.asarray(chances / chances.sum())
+    counts = np.arange(math.ceil(mean + _MAX_DEVIATIONS * math.sqrt(mean)) + _EXTRA_COUNTS)
+    probabilities = np.exp(xlogy(counts, mean) - mean - gammaln(counts + 1))
+    # for large means the exponents lose digits to cancellation, all by the same amount
+    return np.asarray(probabilities / probabilities.sum())

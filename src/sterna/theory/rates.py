@@ -1,6 +1,6 @@
 """Round-trip rates and times (paper, theorem on round trips, its corollary, and the section on tuning N).
 
-All of them assume efficient local exploration: energies before and after an exploration are independent.
+All assume efficient local exploration: energies before and after an exploration are independent.
 """
 
 import math
@@ -12,11 +12,11 @@ from sterna.engine.schemes import find_scheme
 from sterna.theory.checks import check_number, check_rejection, check_whole
 from sterna.types import FloatArray
 
-_WHY_BARRIER = "give a barrier that is finite and not negative"
+_BARRIER_ADVICE = "give a finite, nonnegative number"
 
 
 def schedule_inefficiency(rejection: ArrayLike) -> float:
-    """E, the sum of r / (1 - r) over neighbouring pairs; infinite where some pair always rejects.
+    """E, the sum of r / (1 - r) over neighbouring pairs; infinite if some pair always rejects.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def predicted_round_trip_rate(rejection: ArrayLike, scheme: str = "deo") -> floa
 
 
 def expected_round_trip_time(rejection: ArrayLike, scheme: str = "deo") -> float:
-    """E[T]: scans that one replica needs from the reference to the target and back, (N + 1) / rate.
+    """E[T]: expected scans of one replica from the reference to the target and back, (N + 1) / rate.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def expected_round_trip_time(rejection: ArrayLike, scheme: str = "deo") -> float
 
 
 def optimal_round_trip_rate(barrier: float, zero_share: float = 0.0) -> float:
-    """Best rate of DEO with any number of chains: 1/(2 + 2 Lambda).
+    """Upper limit of DEO's rate over all numbers of chains: 1/(2 + 2 Lambda).
 
-    The share of the reference with likelihood zero is one step that no schedule can divide, so it counts r/(1 - r).
+    A share r of the reference with zero likelihood is one step that no schedule can divide, so it counts r/(1 - r).
 
     Examples
     --------
@@ -70,21 +70,21 @@ def optimal_round_trip_rate(barrier: float, zero_share: float = 0.0) -> float:
 
 
 def optimal_n_chains(barrier: float) -> int:
-    """Chains of each copy that give the most round trips where cores are scarce: N* + 1 with N* = ceil(2 Lambda).
+    """Chains per copy that maximise round trips for a fixed number of cores: N* + 1 with N* = ceil(2 Lambda).
 
-    Swaps are then rejected about half of the time. There are at least two chains, the reference and the target.
+    About half of the swaps are then rejected. There are at least two chains, the reference and the target.
 
     Examples
     --------
     >>> optimal_n_chains(4.6)
     11
     """
-    number = check_number("barrier", barrier, 0.0, _WHY_BARRIER)
+    number = check_number("barrier", barrier, 0.0, _BARRIER_ADVICE)
     return max(2, math.ceil(2.0 * number) + 1)
 
 
 def optimal_n_copies(barrier: float, cores: int) -> int:
-    """Copies of parallel tempering for a number of cores: k* = cores / (N* + 1), rounded down, and at least one.
+    """Copies of parallel tempering for a number of cores: k* = cores / (N* + 1), rounded down, but at least one.
 
     Examples
     --------
@@ -98,19 +98,19 @@ def optimal_n_copies(barrier: float, cores: int) -> int:
 def budget_round_trip_rate(barrier: float, n_chains: ArrayLike, cores: float) -> FloatArray:
     """Round trips per scan of all copies that fit on `cores` (paper, equation for tau_Lambda(N)).
 
-    The number of copies, cores / n_chains, is not rounded, and rejections are taken to be Lambda / N. So the rate is 0
-    where there are too few chains for that, N <= Lambda. It is largest at N = 2 Lambda.
+    The number of copies, cores / n_chains, is not rounded, and rejections are assumed to be Lambda / N, so the rate is
+    0 if N <= Lambda. It is largest at N = 2 Lambda.
 
     Examples
     --------
     >>> budget_round_trip_rate(5.0, [6, 11, 21], cores=66).round(3)
     array([0.   , 0.273, 0.205])
     """
-    total = check_number("barrier", barrier, 0.0, _WHY_BARRIER)
+    total = check_number("barrier", barrier, 0.0, _BARRIER_ADVICE)
     available = check_number("cores", cores, 0.0, "give the number of cores, above 0", above=True)
     chains = np.asarray(n_chains, dtype=np.float64)
     for number in chains.flat:
         check_number("n_chains", number, 2.0, "there must be at least 2 chains, the reference and the target")
     accepted = np.maximum(0.0, 1.0 - total / (chains - 1.0))
-    # with Lambda = 0 there is no rejection, and the fraction is 1
+    # if Lambda = 0, nothing is rejected and the fraction is 1
     return np.asarray(available / (2.0 * chains) * accepted / (accepted + total))

@@ -1,26 +1,27 @@
 """The scaled index process W(t) = I_M(t) / N, where M is a Poisson process (paper, section on scaling limits).
 
-A unit of time has mu_N = N scans for DEO and N^2 for SEO. Starts are moved to the nearest chain. The paper extends the
-process to all of [0, 1] and there reflects it at an end at once; here a replica waits a scan at an end, as it does in
-parallel tempering.
+A unit of time has mu_N = N scans for DEO and N^2 for SEO. Starts are rounded to the nearest chain. The paper extends
+the process to all of [0, 1] and reflects it at the ends immediately; here a replica waits one scan at an end, as it
+does in parallel tempering.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.schemes import find_scheme
 from sterna.ground.compilation import compiled
+from sterna.ground.streams import Stream
 from sterna.theory.checks import check_direction, check_start, check_time, check_whole
-from sterna.theory.index_process import STEPS_AT_ONCE, padded_acceptance, step, walk
-from sterna.theory.poisson import poisson_chances
+from sterna.theory.index_process import STEPS_PER_CALL, padded_acceptance, step, walk
+from sterna.theory.poisson import poisson_probabilities
 from sterna.theory.streams import SCALED_INDEX_PROCESS, new_stream
-from sterna.types import FloatArray
+from sterna.types import FloatArray, IntArray
 
 
 class ScaledPath(NamedTuple):
-    """A path over scaled time, by the moments at which something happens."""
+    """A path over scaled time, given at the times of its events."""
 
     time: FloatArray
     place: FloatArray
@@ -28,8 +29,10 @@ class ScaledPath(NamedTuple):
 
 
 @compiled
-def walk_to_ends(scheme: int, chain: int, up: int, acceptance: FloatArray, words: Any, scans: Any, ends: Any) -> None:
-    """Write the chain in which each path is after its number of scans."""
+def walk_to_ends(
+    scheme: int, chain: int, up: int, acceptance: FloatArray, words: Stream, scans: IntArray, ends: IntArray
+) -> None:
+    """Write the chain of each path after its number of scans."""
     for path in range(scans.size):
         at, upward = chain, up
         for _ in range(scans[path]):
@@ -38,16 +41,16 @@ def walk_to_ends(scheme: int, chain: int, up: int, acceptance: FloatArray, words
 
 
 @compiled
-def spread(persistence: float, law: FloatArray, acceptance: FloatArray, after: FloatArray) -> None:
-    """Advance by one scan a distribution over (chain, direction), of which the second index is 1 for up."""
+def spread(persistence: float, before: FloatArray, acceptance: FloatArray, after: FloatArray) -> None:
+    """Advance a distribution over (chain, direction) by one scan; the second index is 1 for up."""
     last = acceptance.size - 2
     for chain in range(last + 1):
-        after[chain, 0] = (1.0 - acceptance[chain + 1]) * law[chain, 1]
-        after[chain, 1] = (1.0 - acceptance[chain]) * law[chain, 0]
+        after[chain, 0] = (1.0 - acceptance[chain + 1]) * before[chain, 1]
+        after[chain, 1] = (1.0 - acceptance[chain]) * before[chain, 0]
         if chain < last:
-            after[chain, 0] += acceptance[chain + 1] * law[chain + 1, 0]
+            after[chain, 0] += acceptance[chain + 1] * before[chain + 1, 0]
         if chain > 0:
-            after[chain, 1] += acceptance[chain] * law[chain - 1, 1]
+            after[chain, 1] += acceptance[chain] * before[chain - 1, 1]
         if persistence < 1.0:
             down, up = after[chain, 0], after[chain, 1]
             after[chain, 0] = persistence * down + (1.0 - persistence) * up
@@ -55,24 +58,24 @@ def spread(persistence: float, law: FloatArray, acceptance: FloatArray, after: F
 
 
 @compiled
-def mix_laws(
+def mix_distributions(
     persistence: float,
-    law: FloatArray,
+    current: FloatArray,
     acceptance: FloatArray,
-    spare: FloatArray,
-    chances: FloatArray,
+    following: FloatArray,
+    probabilities: FloatArray,
     mixed: FloatArray,
 ) -> None:
-    """Add up the laws after 0, 1, 2, ... scans, each with its chance (uniformisation)."""
-    for scans in range(chances.size):
+    """Add up the distributions after 0, 1, 2, ... scans, weighted by their probabilities (uniformisation)."""
+    for scans in range(probabilities.size):
         for chain in range(mixed.size):
-            mixed[chain] += chances[scans] * (law[chain, 0] + law[chain, 1])
-        spread(persistence, law, acceptance, spare)
-        law, spare = spare, law
+            mixed[chain] += probabilities[scans] * (current[chain, 0] + current[chain, 1])
+        spread(persistence, current, acceptance, following)
+        current, following = following, current
 
 
 def scans_per_time(n_chains: int, scheme: str) -> int:
-    """mu_N: scans in a unit of scaled time, N for DEO and N^2 for SEO.
+    """mu_N: scans per unit of scaled time, N for DEO and N^2 for SEO.
 
     Examples
     --------
@@ -90,7 +93,7 @@ def _nearest_chain(start: float, acceptance: FloatArray) -> int:
 def scaled_index_path(
     rejection: ArrayLike, time: float, start: float = 0.0, direction: int = 1, scheme: str = "deo", seed: int = 1
 ) -> ScaledPath:
-    """Simulate one path from the chain nearest to `start`: the times of its scans, and where it is after each of them.
+    """Simulate one path from the chain nearest to `start`: the times of its scans, and its position after each.
 
     Examples
     --------
@@ -107,8 +110,8 @@ def scaled_index_path(
     chain, up = _nearest_chain(start, acceptance), check_direction(direction)
     walk(find_scheme(scheme).code, chain, up, acceptance, words, chains, directions)
     # the last state lasts until the end
-    places = np.append(chains, chains[-1]) / (acceptance.size - 2)
-    return ScaledPath(np.concatenate([[0.0], times, [until]]), places, np.append(directions, directions[-1]))
+    positions = np.append(chains, chains[-1]) / (acceptance.size - 2)
+    return ScaledPath(np.concatenate([[0.0], times, [until]]), positions, np.append(directions, directions[-1]))
 
 
 def scaled_index_ends(
@@ -120,7 +123,7 @@ def scaled_index_ends(
     scheme: str = "deo",
     seed: int = 1,
 ) -> FloatArray:
-    """Simulate many paths from the chain nearest to `start` and return where they are at `time`.
+    """Simulate many paths from the chain nearest to `start` and return their positions at `time`.
 
     Examples
     --------
@@ -134,9 +137,9 @@ def scaled_index_ends(
     scans = generator.poisson(expected, size)
     ends = np.empty(size, dtype=np.int64)
     chain, up = _nearest_chain(start, acceptance), check_direction(direction)
-    paths_at_once = max(1, int(STEPS_AT_ONCE / (expected + 1)))
-    for first in range(0, size, paths_at_once):
-        part = slice(first, first + paths_at_once)
+    paths_per_call = max(1, int(STEPS_PER_CALL / (expected + 1)))
+    for first in range(0, size, paths_per_call):
+        part = slice(first, first + paths_per_call)
         walk_to_ends(find_scheme(scheme).code, chain, up, acceptance, words, scans[part], ends[part])
     return ends / (acceptance.size - 2)
 
@@ -144,7 +147,7 @@ def scaled_index_ends(
 def scaled_index_law(
     rejection: ArrayLike, time: float, start: float = 0.0, direction: int = 1, scheme: str = "deo"
 ) -> FloatArray:
-    """Exact probabilities of the places 0, 1/N, ..., 1 at `time`, without simulation.
+    """Exact probabilities of the positions 0, 1/N, ..., 1 at `time`, without simulation.
 
     Examples
     --------
@@ -152,9 +155,10 @@ def scaled_index_law(
     array([0.333333, 0.333333, 0.333333])
     """
     acceptance = padded_acceptance(rejection)
-    chances = poisson_chances(scans_per_time(acceptance.size - 1, scheme) * check_time(time))
-    law = np.zeros((acceptance.size - 1, 2))
-    law[_nearest_chain(start, acceptance), check_direction(direction)] = 1.0
+    probabilities = poisson_probabilities(scans_per_time(acceptance.size - 1, scheme) * check_time(time))
+    start_distribution = np.zeros((acceptance.size - 1, 2))
+    start_distribution[_nearest_chain(start, acceptance), check_direction(direction)] = 1.0
     mixed = np.zeros(acceptance.size - 1)
-    mix_laws(find_scheme(scheme).persistence, law, acceptance, np.empty_like(law), chances, mixed)
+    following = np.empty_like(start_distribution)
+    mix_distributions(find_scheme(scheme).persistence, start_distribution, acceptance, following, probabilities, mixed)
     return mixed

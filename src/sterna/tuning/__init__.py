@@ -1,1 +1,1 @@
-"""Barrier, schedule and evidence: pure functions of recorded statistics."""
+"""Barrier, schedule, evidence, number of chains and explorations: pure functions of what a round recorded."""

@@ -1,8 +1,8 @@
-"""A round's batches of all copies: means over scans, and standard errors of whatever follows from them.
+"""A round's batches of all copies: means over scans, and standard errors of estimators built from them.
 
-An estimator is linearised: its *influence* is, for every batch, how far the batch alone would move it. Errors come
-from the influence of the whole estimator, as swaps correlate the chains, and from its correlation along the batches, as
-draws remember more than one batch.
+An estimator is linearised: its *influence* is, for every batch, how far that batch alone would move it. Errors are
+computed from the influence on the whole estimator, because swaps correlate the chains, and from its autocorrelation
+along the batches, because draws may be correlated over more than one batch.
 """
 
 import math
@@ -27,9 +27,9 @@ class Estimate:
     value: float
     error: float
     freedom: float = math.inf
-    """Degrees of freedom of the error, from which intervals follow."""
+    """Degrees of freedom of the error, for intervals."""
     bias: float = 0.0
-    """What the spacing of the schedule adds to the value, where the estimator is not exact for every schedule."""
+    """Bias of the value due to the spacing of the schedule; 0 if the estimator is exact for every schedule."""
 
     def __float__(self) -> float:
         return self.value
@@ -48,11 +48,11 @@ class Estimate:
 
     @property
     def valid(self) -> bool:
-        """Whether there is a value at all."""
+        """Whether the value is finite."""
         return math.isfinite(self.value)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Interval that covers the truth with this probability; a bias widens it to both sides."""
+        """Interval that covers the true value with probability `level`; a bias widens it on both sides."""
         half = self.error * student_quantile(0.5 + 0.5 * level, self.freedom) + abs(self.bias)
         return self.value - half, self.value + half
 
@@ -66,7 +66,7 @@ def _readable(number: float) -> str:
 
 
 def student_quantile(probability: float, freedom: float) -> float:
-    """Quantile of Student's distribution; that of the normal for infinite freedom."""
+    """Quantile of Student's t distribution; of the normal distribution for infinite degrees of freedom."""
     from scipy.special import ndtri, stdtrit
 
     return float(ndtri(probability) if math.isinf(freedom) else stdtrit(freedom, probability))
@@ -74,7 +74,7 @@ def student_quantile(probability: float, freedom: float) -> float:
 
 @dataclass(frozen=True)
 class Batches:
-    """Sums over batches, (copies, batches, ...), of all copies' records in their order."""
+    """Sums over batches, (copies, batches, ...), from the records of all copies in their order."""
 
     scans: FloatArray
     rejection: FloatArray
@@ -89,11 +89,11 @@ class Batches:
 
     @property
     def zero_share(self) -> float:
-        """Share of the reference's draws with likelihood zero."""
+        """Share of the draws from the reference that have zero likelihood."""
         return float(self.zeros.sum() / self.scans.sum())
 
     def mean(self, sums: FloatArray) -> FloatArray:
-        """Mean over all scans of a quantity that was summed by batch."""
+        """Mean over all scans of a quantity that is summed in batches."""
         return np.asarray(sums.sum(axis=(0, 1)) / self.scans.sum())
 
     def influence(self, sums: FloatArray) -> FloatArray:
@@ -103,7 +103,7 @@ class Batches:
 
 
 def merge(records: Sequence[Record]) -> Batches:
-    """Set the copies' batches side by side."""
+    """Stack the batches of all copies."""
     return Batches(
         scans=np.stack([record.scans for record in records]).astype(np.float64),
         rejection=np.stack([record.rejection for record in records]),
@@ -119,16 +119,17 @@ def merge(records: Sequence[Record]) -> Batches:
 def standard_error(influence: FloatArray) -> tuple[float, float]:
     """Standard error of a mean from the influence of its batches (copies, batches), and its degrees of freedom.
 
-    The batches' memory is taken from their autocorrelation (Geyer's initial sequence), so they need not be longer
-    than it. Where a copy has too few for that, they count as independent; fewer than four in all say nothing.
+    The effective number of batches follows from their autocorrelation (Geyer's initial sequence), so batches may be
+    shorter than the autocorrelation time. If a copy has too few batches for that, they count as independent; with fewer
+    than four in all the error is NaN.
     """
     if influence.size < 4 or not np.isfinite(influence).all():
         return math.nan, 1.0
-    # squares of huge energies would overflow
+    # squares of huge energies would otherwise overflow
     scale = float(np.abs(influence).max()) or 1.0
     series = influence / scale
     size = effective_size(series) if series.shape[1] >= 4 else float(series.size)
-    # simulated autoregressive series of any memory: their errors scatter as if of this freedom
+    # for simulated autoregressive series of any correlation, errors scatter as with these degrees of freedom
     freedom = max(1.0, 0.25 * min(size, series.size))
     return scale * float(series.std(ddof=1)) / math.sqrt(size), freedom
 
@@ -139,10 +140,10 @@ def standard_errors(influence: FloatArray) -> FloatArray:
 
 
 def estimate(value: float, influence: FloatArray, bias: float = 0.0, least_variance: float = 0.0) -> Estimate:
-    """Return a value with the error that its influence shows, or that theory knows to be the least."""
+    """Return a value with the error that its influence shows, or with the theoretical minimum if that is larger."""
     if not math.isfinite(value):
         return Estimate(value, math.nan, 1.0, bias)
     error, freedom = standard_error(influence)
-    # NaN, of too few batches, stays
+    # an error of NaN, from too few batches, stays NaN
     least = math.sqrt(least_variance)
     return Estimate(float(value), least if error < least else error, freedom, bias)

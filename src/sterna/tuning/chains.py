@@ -1,4 +1,4 @@
-"""How many chains: N = ceil(2 Lambda) for chains one above N (paper, section on tuning N), learned from the rounds."""
+"""The number of chains, N + 1 with N = ceil(2 Lambda) (paper, section on tuning N), learned from the rounds."""
 
 import math
 from typing import TYPE_CHECKING
@@ -8,50 +8,52 @@ from sterna.theory.rates import optimal_n_chains
 if TYPE_CHECKING:
     from sterna.tuning.rounds import Round
 
-# A run that is to find the number by itself begins with this many chains, and never takes more than MOST.
-FIRST, MOST = 8, 1000
+# With n_chains="auto" a run starts with FIRST_N_CHAINS chains and never uses more than MAX_N_CHAINS.
+FIRST_N_CHAINS, MAX_N_CHAINS = 8, 1000
 
-# Above this mean rejection the barrier cannot be read from rejections: there are too few chains.
-SATURATED = 0.65
+# Above this mean rejection there are too few chains to estimate the barrier from rejections.
+MAX_MEAN_REJECTION = 0.65
 
-# Rounds below so many scans are not trusted to say that there are too many chains.
-LEAST_SCANS_TO_SHRINK = 32
+# Rounds of fewer scans do not reduce the number of chains.
+MIN_SCANS_TO_SHRINK = 32
 
-# Exploration is slow where fewer than this share of the restarts come that rejections allow, if those are enough.
-SLOW_SHARE, ENOUGH_RESTARTS = 0.25, 20
+# Exploration is slow if restarts are below this share of those that the rejections predict, given that at least
+# MIN_PREDICTED_RESTARTS are predicted.
+SLOW_SHARE, MIN_PREDICTED_RESTARTS = 0.25, 20
 
-# Slow exploration is worth this many times the chains at most.
+# Slow exploration multiplies the number of chains by this at most.
 MAX_CHAIN_BOOST = 4
 
 
 def saturated(last: "Round") -> bool:
-    """Whether a round had too few chains to see the barrier."""
-    return float(last.rejection_of_possible.mean()) > SATURATED
+    """Whether a round had too few chains to estimate the barrier."""
+    return float(last.rejection_of_possible.mean()) > MAX_MEAN_REJECTION
 
 
 def explores_slowly(last: "Round") -> bool:
-    """Whether restarts are far below what the rejections allow, and chance alone could not bring so few.
+    """Whether restarts are significantly below what the rejections allow.
 
     Counts scatter about as Poisson's do: their mean is below count + 3 sqrt(count) + 3 in 99 cases of 100.
     """
-    most = last.restarts + 3.0 * math.sqrt(last.restarts) + 3.0
-    # journeys take their time: each replica must have had that of one and more
-    enough = max(ENOUGH_RESTARTS, 1.5 * last.n_chains * last.n_copies)
-    return last.predicted_restarts >= enough and most < SLOW_SHARE * last.predicted_restarts
+    upper_bound = last.restarts + 3.0 * math.sqrt(last.restarts) + 3.0
+    # travelling takes time: the round must be long enough for each replica to restart at least once
+    min_predicted = max(MIN_PREDICTED_RESTARTS, 1.5 * last.n_chains * last.n_copies)
+    return last.predicted_restarts >= min_predicted and upper_bound < SLOW_SHARE * last.predicted_restarts
 
 
 def next_n_chains(last: "Round", barrier: float, boost: int, final: bool) -> int:
-    """Number of chains for the next round; after the final tuning round it only grows, and only on alarm.
+    """Number of chains for the next round; after the final tuning round it only grows, and only if there is a problem.
 
-    `barrier` is what chains can divide: without the jump at 0, which is one interval's rejection whatever their number.
-    `boost` is the multiple of the optimum that slow exploration has earned. No round more than doubles the number.
+    `barrier` is the part that more chains can divide: without the jump at 0, which one interval rejects whatever the
+    number of chains. `boost` is the multiple of the optimum used against slow exploration. No round more than doubles
+    the number.
     """
-    most = min(2 * last.n_chains, max(MOST, last.n_chains))
+    upper_bound = min(2 * last.n_chains, max(MAX_N_CHAINS, last.n_chains))
     if saturated(last):
-        return most
-    wanted = min(boost * (optimal_n_chains(barrier) - 1) + 1, most)
+        return upper_bound
+    recommended = min(boost * (optimal_n_chains(barrier) - 1) + 1, upper_bound)
     if final:
-        return max(wanted, last.n_chains) if explores_slowly(last) else last.n_chains
-    if last.n_scans < LEAST_SCANS_TO_SHRINK:
-        return max(wanted, last.n_chains)
-    return wanted
+        return max(recommended, last.n_chains) if explores_slowly(last) else last.n_chains
+    if last.n_scans < MIN_SCANS_TO_SHRINK:
+        return max(recommended, last.n_chains)
+    return recommended

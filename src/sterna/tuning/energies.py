@@ -1,4 +1,4 @@
-"""Energies of all chains: mean and variance of the log-likelihood, and how much of it a scan's exploration keeps."""
+"""Energies of all chains: mean and variance of the log-likelihood, and its autocorrelation over one exploration."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from sterna.types import FloatArray
 
 @dataclass(frozen=True)
 class Energies:
-    """Moments of each chain's log-likelihood; those of the reference are over its draws of positive likelihood."""
+    """Moments of each chain's log-likelihood; for the reference, over its draws of positive likelihood only."""
 
     mean: FloatArray
     variance: FloatArray
     autocorrelation: FloatArray
-    """Correlation of the log-likelihood before and after one scan's exploration: 0 if exploration is independent."""
+    """Correlation of the log-likelihood before and after one scan's exploration: 0 if its draws are independent."""
     influence: FloatArray
     """Influence of every batch on the means: (copies, batches, chains)."""
     variance_influence: FloatArray
@@ -25,13 +25,13 @@ class Energies:
 
 def energies(batches: Batches, centre: FloatArray) -> Energies:
     """Turn sums of powers around the round's centre into moments."""
-    after, square, before, product = (batches.moments[place] for place in (AFTER, SQUARE, BEFORE, PRODUCT))
+    after, square, before, product = (batches.moments[which] for which in (AFTER, SQUARE, BEFORE, PRODUCT))
     counts = np.repeat(batches.scans[:, :, None], len(centre), axis=2)
     counts[:, :, 0] -= batches.zeros
     with np.errstate(all="ignore"):
         total = counts.sum(axis=(0, 1))
         shift, shift_before = after.sum(axis=(0, 1)) / total, before.sum(axis=(0, 1)) / total
-        # rounding can leave a constant energy with a variance just below zero
+        # rounding can make the variance of a constant energy slightly negative
         variance = np.maximum(square.sum(axis=(0, 1)) / total - shift**2, 0.0)
         covariance = product.sum(axis=(0, 1)) / total - shift * shift_before
         autocorrelation = np.where(variance > 0, np.clip(covariance / variance, -1.0, 1.0), np.nan)

@@ -1,4 +1,4 @@
-"""How much a series remembers: its effective sample size (Geyer 1992, as in Vehtari et al. 2021)."""
+"""The effective sample size of autocorrelated series (Geyer 1992, as in Vehtari et al. 2021)."""
 
 import math
 
@@ -32,7 +32,7 @@ def effective_size(draws: FloatArray) -> float:
     ends = bool((pairs < 0).any())
     stop = int(np.argmax(pairs < 0)) if ends else last
     tau = -1.0 + 2.0 * np.minimum.accumulate(pairs[:stop]).sum()
-    # the even lag of the pair after the last one kept improves antithetic cases
+    # adding the even lag of the next pair improves the estimate for antithetic chains
     if not ends or rho[2 * stop] > 0:
         tau += rho[2 * stop]
     return float(draws.size / max(tau, 1.0 / math.log10(draws.size)))

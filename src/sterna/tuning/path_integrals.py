@@ -1,16 +1,16 @@
 """Integrals over the annealing path (paper, section on normalizing constants), and divergences built on them.
 
 With V = -log_likelihood, the divergences between reference and target follow from the path integral of V, which is
-minus the log evidence, and from the mean energies at the path's ends; so they have no discretisation bias. The
+minus the log evidence, and from the mean energies at the ends of the path, so they have no discretisation bias. The
 Fisher-Rao length is the path integral of the standard deviation of V.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.tuning.batches import Estimate, estimate
@@ -20,9 +20,9 @@ from sterna.types import FloatArray
 
 
 def integrate(schedule: FloatArray, values: FloatArray, influence: FloatArray) -> Estimate:
-    """Integrate over beta what is known at the schedule, by monotone cubics between.
+    """Integrate over beta a quantity given at the schedule's betas, by monotone cubics between them.
 
-    The error is linearised by the trapezoid. The bias is what Richardson's rule says of a schedule of every other beta.
+    The error is linearised by the trapezoidal rule. The bias is Richardson's estimate from every other beta.
     """
     if not np.isfinite(values).all():
         return Estimate(math.nan, math.nan, 1.0, math.nan)
@@ -30,7 +30,7 @@ def integrate(schedule: FloatArray, values: FloatArray, influence: FloatArray) -
     step = np.diff(schedule)
     weights = 0.5 * (np.concatenate([step, [0.0]]) + np.concatenate([[0.0], step]))
     coarse = np.unique(np.append(np.arange(0, len(schedule), 2), len(schedule) - 1))
-    # two chains have nothing coarser to be compared with
+    # two chains have no coarser schedule to compare with
     bias = (_area(schedule[coarse], values[coarse]) - value) / 3.0 if len(schedule) > 2 else math.nan
     return estimate(value, influence @ weights, bias=bias)
 
@@ -42,7 +42,7 @@ def _area(x: FloatArray, y: FloatArray) -> float:
 
 
 def path_integral(
-    function: Callable[..., Any], schedule: FloatArray, log_likelihood: FloatArray, batches: int
+    function: Callable[[FloatArray, float], ArrayLike], schedule: FloatArray, log_likelihood: FloatArray, batches: int
 ) -> Estimate:
     """Integrate E[function(V, beta)] over beta, from log-likelihoods of all chains: (copies, scans, chains)."""
     copies, scans, chains = log_likelihood.shape
@@ -53,8 +53,8 @@ def path_integral(
         found = np.asarray(function(-log_likelihood[:, :, chain], float(beta)), dtype=np.float64)
         if found.shape not in ((), (copies, scans)):
             raise OptionError(
-                f"path_integral: the function gave an array of shape {found.shape} for {(copies, scans)} values of V: "
-                "it must return one number for each value, such as lambda v, beta: v**2."
+                f"path_integral: the function returned an array of shape {found.shape} for values of V of shape "
+                f"{(copies, scans)}; it must return one number for each value, as lambda v, beta: v**2 does."
             )
         everywhere = np.broadcast_to(found, (copies, scans))
         values[chain] = everywhere.mean()
@@ -65,7 +65,7 @@ def path_integral(
 
 
 def kl_reference_to_target(evidence: Evidence, energies: Energies) -> Estimate:
-    """KL(reference, target) = log Z(1)/Z(0) - E_0[log_likelihood]; infinite where the reference has likelihood zero."""
+    """KL(reference, target) = log Z(1)/Z(0) - E_0[log_likelihood]; infinite if the likelihood is zero on some draws."""
     if energies.zero_share > 0:
         return Estimate(math.inf, math.nan, 1.0)
     value = evidence.best.value - float(energies.mean[0])
@@ -74,7 +74,7 @@ def kl_reference_to_target(evidence: Evidence, energies: Energies) -> Estimate:
 
 
 def kl_target_to_reference(evidence: Evidence, energies: Energies) -> Estimate:
-    """KL(target, reference) = E_1[log_likelihood] - log Z(1)/Z(0): what the data taught."""
+    """KL(target, reference) = E_1[log_likelihood] - log Z(1)/Z(0): the information gained from the data."""
     value = float(energies.mean[-1]) - evidence.best.value
     influence = energies.influence[:, :, -1] - evidence.influence
     return estimate(value, influence, least_variance=evidence.least_variance)
@@ -92,7 +92,7 @@ def fisher_rao_length(schedule: FloatArray, energies: Energies) -> Estimate:
     """Length of the path in the Fisher-Rao metric, the path integral of the standard deviation of V.
 
     No path between reference and target is shorter than their Fisher-Rao distance; the annealing path may be longer.
-    A share p0 of the reference with likelihood zero is left behind at beta = 0, a jump of 2 arccos(sqrt(1 - p0)).
+    If a share p0 of the reference has zero likelihood, the path jumps by 2 arccos(sqrt(1 - p0)) at beta = 0.
     """
     deviation = np.sqrt(energies.variance)
     with np.errstate(divide="ignore", invalid="ignore"):

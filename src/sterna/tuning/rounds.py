@@ -1,9 +1,9 @@
-"""What a round showed: rejections, barrier, evidence, energies and restarts, over all copies."""
+"""The summary of a round: rejections, barrier, evidence, energies and restarts, over all copies."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -25,23 +25,23 @@ from sterna.types import FloatArray, IndexArray
 
 @dataclass(frozen=True)
 class Round:
-    """What one round showed, over all copies."""
+    """The summary of one round over all copies."""
 
     number: int
     n_scans: int
     n_copies: int
     explorations: int
-    """How often a scan explored every chain."""
+    """How often each scan explored every chain."""
     schedule: FloatArray
     rejection: FloatArray
     rejection_error: FloatArray
     """Standard errors of the rejections."""
     total_rejection_error: float
-    """Standard error of their sum, and so about that of the barrier."""
+    """Standard error of their sum, and so approximately of the barrier."""
     second_rejection: FloatArray
-    """Mean rejection probability between chains two apart, if they were to swap."""
+    """Mean rejection probability of swaps between chains two apart, if they were proposed."""
     evidence: Evidence
-    """Every estimator of the evidence."""
+    """All estimates of the evidence."""
     energies: Energies
     """Mean, variance and autocorrelation of every chain's log-likelihood."""
     restarts_of_copies: tuple[int, ...]
@@ -49,7 +49,7 @@ class Round:
     first_restarts: tuple[int | None, ...]
     """Scan of each copy's first restart in this round."""
     predicted_round_trip_rate: float
-    """The rate that the rejections allow if exploration were perfect."""
+    """The rate that the rejections allow if exploration were efficient."""
     positions: tuple[IndexArray, ...] = field(repr=False)
     """Each copy's index process."""
 
@@ -65,7 +65,7 @@ class Round:
 
     @property
     def zero_share(self) -> float:
-        """Share of the reference's draws with likelihood zero."""
+        """Share of the draws from the reference that have zero likelihood."""
         return self.energies.zero_share
 
     @cached_property
@@ -75,12 +75,22 @@ class Round:
 
     @cached_property
     def placement_barrier(self) -> Barrier:
-        """The barrier that places the next round's chains: energies fill the intervals in which swaps never succeed."""
+        """The barrier that places the next round's chains: energies fill in intervals that reject nearly all swaps."""
         return placement_barrier(self.schedule, self.rejection, self.zero_share, np.sqrt(self.energies.variance))
 
     @property
+    def sighted_barrier(self) -> Barrier:
+        """Deprecated name of `placement_barrier`."""
+        warnings.warn(
+            "Round.sighted_barrier is now called Round.placement_barrier; the old name will be removed.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.placement_barrier
+
+    @property
     def rejection_of_possible(self) -> FloatArray:
-        """Rejections without those of the reference's zeros, which no schedule can avoid."""
+        """Rejections excluding those of the reference's draws of zero likelihood, which no schedule can avoid."""
         return without_zeros(self.rejection, self.zero_share)
 
     @property
@@ -90,7 +100,7 @@ class Round:
 
     @property
     def restarts(self) -> int:
-        """Journeys from the reference to the target that ended in this round."""
+        """How often a replica arrived at the target from the reference in this round."""
         return sum(self.restarts_of_copies)
 
     @property
@@ -100,12 +110,12 @@ class Round:
 
     @property
     def predicted_restarts(self) -> float:
-        """Restarts that the rejections allow if exploration were perfect."""
+        """Restarts that the rejections allow if exploration were efficient."""
         return self.predicted_round_trip_rate * self.n_scans * self.n_copies
 
     @property
     def divergences(self) -> dict[str, Estimate]:
-        """How far the target is from the reference: both Kullback-Leibler divergences, their sum, Fisher-Rao length."""
+        """Distances between reference and target: Kullback-Leibler divergences, their sum, and Fisher-Rao length."""
         return {
             "kl_reference_to_target": kl_reference_to_target(self.evidence, self.energies),
             "kl_target_to_reference": kl_target_to_reference(self.evidence, self.energies),
@@ -113,8 +123,8 @@ class Round:
             "fisher_rao_length": fisher_rao_length(self.schedule, self.energies),
         }
 
-    def row(self) -> dict[str, Any]:
-        """One line of the table of rounds."""
+    def row(self) -> dict[str, int | float | list[float]]:
+        """One row of the table of rounds."""
         found = self.log_evidence
         return {
             "round": self.number,
@@ -135,8 +145,8 @@ class Round:
 
 
 def _largest(values: FloatArray) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.max()) if known.size else float("nan")
+    finite = values[np.isfinite(values)]
+    return float(finite.max()) if finite.size else float("nan")
 
 
 def summarise_round(
@@ -148,7 +158,7 @@ def summarise_round(
     scheme: str,
     explorations: int,
 ) -> Round:
-    """Merge the copies' records, in their order."""
+    """Summarise a round from the records of its copies, merged in their order."""
     batches = merge(records)
     rejection = batches.mean(batches.rejection)
     influence = batches.influence(batches.rejection)

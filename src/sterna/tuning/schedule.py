@@ -6,8 +6,8 @@ from sterna.theory.cumulative_barrier import Barrier
 from sterna.theory.monotone import monotone_cubic
 from sterna.types import FloatArray
 
-# Share of the barrier that every interval is given, so that its inverse exists where nothing was rejected.
-_FLOOR = 1e-6
+# Share of the barrier that every interval is given, so that the barrier can be inverted if nothing was rejected there.
+_MIN_SHARE = 1e-6
 
 
 def uniform_schedule(n_chains: int) -> FloatArray:
@@ -18,13 +18,13 @@ def uniform_schedule(n_chains: int) -> FloatArray:
 def update_schedule(barrier: Barrier, n_chains: int) -> FloatArray:
     """Place the betas so that each interval holds the same part of the barrier.
 
-    A barrier of zero gives equal spacing; flat pieces get few betas but keep their order. The result increases strictly
-    from exactly 0 to exactly 1.
+    A barrier of zero gives equal spacing; flat pieces receive few betas. The result increases strictly from exactly 0
+    to exactly 1.
     """
     old, cumulative = barrier.smooth.x, barrier.smooth.y
     if not cumulative[-1] > 0:
         return uniform_schedule(n_chains)
-    steps = np.diff(cumulative) / cumulative[-1] + _FLOOR * np.diff(old)
+    steps = np.diff(cumulative) / cumulative[-1] + _MIN_SHARE * np.diff(old)
     curve = monotone_cubic(old, np.concatenate([[0.0], np.cumsum(steps)]))
     schedule = curve.inverse(np.linspace(0.0, curve.y[-1], n_chains))
     schedule[0], schedule[-1] = 0.0, 1.0
@@ -32,7 +32,7 @@ def update_schedule(barrier: Barrier, n_chains: int) -> FloatArray:
 
 
 def _strictly_increasing(schedule: FloatArray) -> FloatArray:
-    """Part betas that fell together by rounding, away from 0 and then away from 1."""
+    """Separate betas that rounding made equal, first away from 0 and then away from 1."""
     for k in range(1, len(schedule)):
         schedule[k] = max(schedule[k], np.nextafter(schedule[k - 1], 2.0))
     schedule[-1] = 1.0

@@ -1,9 +1,13 @@
-"""Single-site heat bath on lattices, with running energies: every site is drawn from its exact conditional law."""
+"""Single-site heat bath on lattices: every site is drawn from its exact conditional distribution.
+
+Log-densities are updated by the change of each draw, not evaluated again.
+"""
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numba import types
@@ -12,26 +16,43 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, check_passes, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.compilation import as_pointer, compiled, inlined, offset_pointer
+from sterna.ground.rows import fields, new_row, size_of
 from sterna.ground.streams import Stream, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-# Places in a chain's row of parameters.
-UPDATES, COUPLING, FIELD, DEGREE = 0, 1, 2, 3
+Kernel = Callable[..., None]
+
+
+@fields
+class Parameters:
+    """A chain's row of parameters."""
+
+    updates = 1  # sites drawn per scan
+    coupling = 1
+    field = 1
+    degree = 1  # neighbours of a site
+
+
+@fields
+class Scratch:
+    """Working memory."""
+
+    up_probability = 9  # of a spin on a square lattice, by the sum of its neighbours, from -4 to 4
 
 
 @inlined
-def spin_at(x: FloatArray, j: int) -> float:
-    """Spin of a neighbour; -1 stands for no neighbour."""
+def spin_at(x: FloatPointer, j: int) -> float:
+    """Spin of neighbour j; 0 if there is none, which j = -1 stands for."""
     return x[j] if j >= 0 else 0.0
 
 
 @inlined
-def site_field(x: FloatArray, adjacent: IntArray, i: int, last: int) -> int:
-    """Sum of the spins around site i, where `last` is that of site i - 1.
+def site_field(x: FloatPointer, adjacent: IntPointer, i: int, last: int) -> int:
+    """Sum of the spins around site i; `last` is the spin of site i - 1.
 
-    That spin was drawn a moment ago. Adding it at the end, and not through memory, lets the processor prepare all else
-    while it is drawn, which nearly halves the time of an update.
+    That spin was drawn immediately before. Adding it last, and not reading it from memory, lets the processor compute
+    everything else while it is drawn, which nearly halves the time of an update.
     """
     k = 4 * i
     early = int(spin_at(x, adjacent[k]) + spin_at(x, adjacent[k + 1]) + spin_at(x, adjacent[k + 3]))
@@ -44,21 +65,21 @@ def site_field(x: FloatArray, adjacent: IntArray, i: int, last: int) -> int:
 @compiled
 def explore_spins(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Draw spins in turn from their conditional law, of which there are only nine on a square lattice."""
+    """Draw spins in turn from their conditional distribution, of which there are only nine on a square lattice."""
     adjacent = as_pointer(data[0], types.int64)
-    coupling, field = parameters[COUPLING], parameters[FIELD]
-    up = statistics  # the table of conditional probabilities
+    coupling, field = parameters[Parameters.coupling], parameters[Parameters.field]
+    up = offset_pointer(statistics, Scratch.up_probability)
     for k in range(9):
         up[k] = 1.0 / (1.0 + math.exp(2.0 * (field - beta * coupling * (k - 4))))
-    updates = int(parameters[UPDATES])
+    updates = int(parameters[Parameters.updates])
     i = first_coordinate(updates, program.dimension, stream)
     last = int(x[i - 1]) if i > 0 else 0
     edges = spins = 0.0
@@ -79,21 +100,22 @@ def explore_spins(
 @compiled
 def explore_weighted_spins(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Draw spins in turn from their conditional law, on any lattice whose sites all have as many neighbours.
+    """Draw spins in turn from their conditional distribution, on any lattice of constant degree.
 
-    Where one is missing its weight is 0.
+    A missing neighbour has weight 0.
     """
     adjacent, weights = as_pointer(data[0], types.int64), as_pointer(data[1], types.float64)
-    coupling, field, degree = parameters[COUPLING], parameters[FIELD], int(parameters[DEGREE])
-    updates = int(parameters[UPDATES])
+    coupling, field = parameters[Parameters.coupling], parameters[Parameters.field]
+    degree = int(parameters[Parameters.degree])
+    updates = int(parameters[Parameters.updates])
     i = first_coordinate(updates, program.dimension, stream)
     edges = spins = 0.0
     for _ in range(updates):
@@ -118,7 +140,7 @@ def draw_von_mises(concentration: float, stream: Stream) -> float:
     if concentration < 1e-8:
         return math.pi * (2.0 * uniform(stream) - 1.0)
     if concentration < 1e-4:
-        # the general formula loses its digits here
+        # the general formula loses its digits for small concentrations
         s = 1.0 / concentration + concentration
     else:
         r = 1.0 + math.sqrt(1.0 + 4.0 * concentration * concentration)
@@ -137,18 +159,18 @@ def draw_von_mises(concentration: float, stream: Stream) -> float:
 @compiled
 def explore_rotors(
     program: Program,
-    x: FloatArray,
-    log_densities: FloatArray,
+    x: FloatPointer,
+    log_densities: FloatPointer,
     beta: float,
-    parameters: FloatArray,
-    statistics: FloatArray,
-    data: IntArray,
+    parameters: FloatPointer,
+    statistics: FloatPointer,
+    data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Draw angles in turn from their conditional von Mises law."""
+    """Draw angles in turn from their conditional von Mises distribution."""
     adjacent = as_pointer(data[0], types.int64)
-    coupling = parameters[COUPLING]
-    updates = int(parameters[UPDATES])
+    coupling = parameters[Parameters.coupling]
+    updates = int(parameters[Parameters.updates])
     i = first_coordinate(updates, program.dimension, stream)
     change = 0.0
     for _ in range(updates):
@@ -176,28 +198,28 @@ def explore_rotors(
 
 @dataclass(frozen=True)
 class HeatBath:
-    """What the lattices share: an explorer of a model's own, for all of its sites."""
+    """What the heat baths share: a model's own explorer of all sites of its lattice."""
 
     adjacent: IntArray
     coupling: float
     field: float = 0.0
     passes: float = 1.0
     weights: FloatArray = dataclasses.field(default_factory=lambda: np.ones(0))
-    """Factors of `coupling` for every neighbour, where edges differ."""
+    """Factors of `coupling` for every neighbour, if edges differ."""
     name: ClassVar[str] = "heat_bath"
-    kernel: ClassVar[Any] = None
+    kernel: ClassVar[Kernel]
 
     def __post_init__(self) -> None:
         check_passes(type(self).__name__, self.passes)
-        # the kernel reads the lattice by its address
+        # contiguous, because the kernel reads the arrays by their addresses
         object.__setattr__(self, "adjacent", np.ascontiguousarray(self.adjacent, dtype=np.int64))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for the lattice of the target, which must be the one that this was made for."""
+        """Prepare the explorer for a target, whose lattice must be the one that it was made for."""
         if not self._same_lattice(target.explorer):
             raise OptionError(
-                f"explorer={type(self).__name__}(...) was made for another model: use that of the target, "
+                f"explorer={type(self).__name__}(...) was made for another model: use the target's own explorer, as in "
                 "dataclasses.replace(target.explorer, passes=3)."
             )
         if coordinates is not None and len(coordinates) < target.dimension:
@@ -205,12 +227,16 @@ class HeatBath:
                 f"explorer={type(self).__name__}(...) explores all sites of its lattice, not a part of them."
             )
         updates, degree = updates_of(self.passes, target.dimension), self.adjacent.shape[1]
-        row = np.array([updates, self.coupling, self.field, degree])
-        # the scratch is for the table of conditional probabilities
-        return Bound(kernel=self.kernel, data=(self.adjacent, self.weights), start=lambda draw: row, n_scratch=9)
+        row = new_row(Parameters, updates=updates, coupling=self.coupling, field=self.field, degree=degree)
+        return Bound(
+            kernel=self.kernel,
+            data=(self.adjacent, self.weights),
+            start=lambda draw: row,
+            n_scratch=size_of(Scratch),
+        )
 
     def _same_lattice(self, other: object) -> bool:
-        """Whether another explorer is for the same model, with perhaps another number of passes."""
+        """Whether another explorer is for the same model, possibly with another number of passes."""
         return (
             isinstance(other, type(self))
             and np.array_equal(self.adjacent, other.adjacent)
@@ -226,7 +252,7 @@ class SpinHeatBath(HeatBath):
 
 
 class WeightedSpinHeatBath(HeatBath):
-    """Heat bath for spins of -1 and +1 whose edges have weights; the explorer of `spin_glass`."""
+    """Heat bath for spins of -1 and +1 with weighted edges; the explorer of `spin_glass`."""
 
     kernel = staticmethod(explore_weighted_spins)
 

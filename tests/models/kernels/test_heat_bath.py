@@ -1,4 +1,4 @@
-"""What is special to heat baths: parts of a pass, and draws from von Mises' law."""
+"""Heat baths: fractions of a pass, and draws from the von Mises distribution."""
 
 import math
 from dataclasses import replace
@@ -10,7 +10,7 @@ from invariance import chi_square
 from kernels import apply_bound
 from scipy import stats
 
-from sterna.models.heat_bath import draw_von_mises
+from sterna.models.kernels.heat_bath import draw_von_mises
 
 LEVEL = 1e-6
 DRAWS = 60_000
