@@ -2,139 +2,95 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sterna import models, theory
-from sterna.errors import Error, EvaluationError, InitialStateError, OptionError, TargetError
-from sterna.explorers.automala import AutoMALA
-from sterna.explorers.best import Best
-from sterna.explorers.composition import Cycle, Mix
-from sterna.explorers.elliptical import Elliptical
-from sterna.explorers.evolution import Evolution
-from sterna.explorers.fitted import Fitted
-from sterna.explorers.gibbs import Gibbs
-from sterna.explorers.hamiltonian import HMC, MALA
-from sterna.explorers.independence import Independence
-from sterna.explorers.metropolis import Metropolis
-from sterna.explorers.move import Move
-from sterna.explorers.slice import Slice
-from sterna.reference.distributions import (
-    Bernoulli,
-    Beta,
-    Binomial,
-    Categorical,
-    Cauchy,
-    Dirichlet,
-    DiscreteUniform,
-    Exponential,
-    Gamma,
-    Geometric,
-    Gumbel,
-    HalfCauchy,
-    HalfNormal,
-    HalfStudentT,
-    InverseGamma,
-    Laplace,
-    Logistic,
-    LogNormal,
-    LogUniform,
-    MultivariateNormal,
-    NegativeBinomial,
-    Normal,
-    Pareto,
-    Poisson,
-    Spin,
-    StudentT,
-    TruncatedNormal,
-    Uniform,
-    Weibull,
-)
-from sterna.reference.fitted_reference import FittedReference
-from sterna.reference.prior_transform import PriorTransform
-from sterna.reference.reference import Reference
-from sterna.reference.space import Binary, Integer, Real, Simplex
-from sterna.result.result import Result
-from sterna.run.sample import sample
-from sterna.target.log_prior import from_log_prior
-from sterna.target.target import Target
-from sterna.tuning.batches import Estimate
-from sterna.tuning.rounds import Round
+from sterna import distributions
+from sterna import models as models
+from sterna import theory as theory
+from sterna.distributions import *  # noqa: F403 (each file of distributions lists its own)
+from sterna.errors import Error as Error
+from sterna.errors import EvaluationError as EvaluationError
+from sterna.errors import InitialStateError as InitialStateError
+from sterna.errors import OptionError as OptionError
+from sterna.errors import TargetError as TargetError
+from sterna.explorers.automala import AutoMALA as AutoMALA
+from sterna.explorers.best import Best as Best
+from sterna.explorers.composition import Cycle as Cycle
+from sterna.explorers.composition import Mix as Mix
+from sterna.explorers.elliptical import Elliptical as Elliptical
+from sterna.explorers.evolution import Evolution as Evolution
+from sterna.explorers.fitted import Fitted as Fitted
+from sterna.explorers.gibbs import Gibbs as Gibbs
+from sterna.explorers.hamiltonian import HMC as HMC
+from sterna.explorers.hamiltonian import MALA as MALA
+from sterna.explorers.independence import Independence as Independence
+from sterna.explorers.metropolis import Metropolis as Metropolis
+from sterna.explorers.move import Move as Move
+from sterna.explorers.slice import Slice as Slice
+from sterna.reference.fitted_reference import FittedReference as FittedReference
+from sterna.reference.prior_transform import PriorTransform as PriorTransform
+from sterna.reference.reference import Reference as Reference
+from sterna.reference.space import Binary as Binary
+from sterna.reference.space import Integer as Integer
+from sterna.reference.space import Real as Real
+from sterna.reference.space import Simplex as Simplex
+from sterna.result.result import Result as Result
+from sterna.run.sample import sample as sample
+from sterna.target.log_prior import from_log_prior as from_log_prior
+from sterna.target.target import Target as Target
+from sterna.tuning.batches import Estimate as Estimate
+from sterna.tuning.rounds import Round as Round
 
 if TYPE_CHECKING:
-    from sterna.bridges.jax_target import JaxTarget
-    from sterna.bridges.numpyro_model import from_numpyro, numpyro_samples
-    from sterna.bridges.pymc_model import from_pymc
+    from sterna.bridges.jax_target import JaxTarget as JaxTarget
+    from sterna.bridges.numpyro_model import from_numpyro as from_numpyro
+    from sterna.bridges.numpyro_model import numpyro_samples as numpyro_samples
+    from sterna.bridges.pymc_model import from_pymc as from_pymc
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "HMC",
-    "MALA",
-    "AutoMALA",
-    "Bernoulli",
-    "Best",
-    "Beta",
-    "Binary",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "Cycle",
-    "Dirichlet",
-    "DiscreteUniform",
-    "Elliptical",
-    "Error",
-    "Estimate",
-    "EvaluationError",
-    "Evolution",
-    "Exponential",
-    "Fitted",
-    "FittedReference",
-    "Gamma",
-    "Geometric",
-    "Gibbs",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "HalfStudentT",
-    "Independence",
-    "InitialStateError",
-    "Integer",
-    "InverseGamma",
-    "JaxTarget",
-    "Laplace",
-    "LogNormal",
-    "LogUniform",
-    "Logistic",
-    "Metropolis",
-    "Mix",
-    "Move",
-    "MultivariateNormal",
-    "NegativeBinomial",
-    "Normal",
-    "OptionError",
-    "Pareto",
-    "Poisson",
-    "PriorTransform",
-    "Real",
-    "Reference",
-    "Result",
-    "Round",
-    "Simplex",
-    "Slice",
-    "Spin",
-    "StudentT",
-    "Target",
-    "TargetError",
-    "TruncatedNormal",
-    "Uniform",
-    "Weibull",
-    "__version__",
-    "from_log_prior",
-    "from_numpyro",
-    "from_pymc",
-    "models",
-    "numpyro_samples",
-    "sample",
-    "theory",
-]
+# Type checkers cannot evaluate this list; they take `X as X` and star imports to be public.
+if not TYPE_CHECKING:
+    __all__ = [
+        "HMC",
+        "MALA",
+        "AutoMALA",
+        "Best",
+        "Binary",
+        "Cycle",
+        "Elliptical",
+        "Error",
+        "Estimate",
+        "EvaluationError",
+        "Evolution",
+        "Fitted",
+        "FittedReference",
+        "Gibbs",
+        "Independence",
+        "InitialStateError",
+        "Integer",
+        "JaxTarget",
+        "Metropolis",
+        "Mix",
+        "Move",
+        "OptionError",
+        "PriorTransform",
+        "Real",
+        "Reference",
+        "Result",
+        "Round",
+        "Simplex",
+        "Slice",
+        "Target",
+        "TargetError",
+        "__version__",
+        "from_log_prior",
+        "from_numpyro",
+        "from_pymc",
+        "models",
+        "numpyro_samples",
+        "sample",
+        "theory",
+        *distributions.__all__,
+    ]
 
 # Names that need optional libraries, and the modules that define them.
 _BRIDGES = {

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from plain import Forks, Symbol, load
+from plain import Forks, Symbol, load, load_families
 
 EVEN, ODD = 0, 1
 # A target on three points, and schedules of three and four chains.
@@ -127,7 +127,9 @@ def scan_matrix(parity, faults=None):
         "as_pointer": lambda address, kind: None,
         "as_address": lambda x: x,
     }
-    densities = load("engine/densities.py", faults.get("densities", ()), uniform=names["uniform"])
+    densities, numbers = load_families(
+        "distributions/finite.py", faults.get("distributions", ()), uniform=names["uniform"]
+    )
     program_code = load("engine/program.py", faults.get("program", ()), **names)
     program_code.coordinate_log_density = densities.coordinate_log_density
     program_code.draw_coordinate = densities.draw_coordinate
@@ -158,7 +160,7 @@ def scan_matrix(parity, faults=None):
         dimension=2, log_likelihood=1, likelihood_change=0, log_reference=0, reference_change=0, draw_reference=0,
         likelihood_gradient=0, reference_gradient=0, whole_gradient=0, data=0,
         value_type=np.full(2, program_code.BINARY), lower=np.zeros(2), upper=np.ones(2),
-        family=np.full(2, densities.TWO_POINT), constants=logs_of_chance.ravel(), table=np.zeros(1),
+        family=np.full(2, numbers["Bernoulli"]), constants=logs_of_chance.ravel(), table=np.zeros(1),
     )  # fmt: skip
     return _scan_matrix(code, program, forks)
 
@@ -210,6 +212,9 @@ AT_CHAIN = "plan.schedule[chain], parameters"
 
 SCAN_FAULTS = {
     "energy stale after exploration": {"gibbs": [("    log_densities[LOG_LIKELIHOOD] = likelihood_chosen\n", "")]},
+    "the reference draws with other probabilities": {
+        "distributions": [("uniform(stream) < math.exp(log_p_first)", "uniform(stream) < 0.5")]
+    },
     "energy stale after the reference's draw": {
         "round": [(DRAW + "        refresh(program, x, log_densities)\n", DRAW)]
     },

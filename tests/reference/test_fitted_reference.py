@@ -92,32 +92,32 @@ def test_evidence_and_moments(name):
     result = check(name)
     assert result.target.compiled
     assert result.warnings == []
-    assert "a mode that no replica met" in result.notes[0]
+    assert "a mode that no replica visited" in result.notes[0]
 
 
-def test_a_normal_law_is_met_by_its_own_fit():
+def test_a_normal_distribution_is_met_by_its_own_fit():
     result = check("correlated")
     assert result.global_barrier < 0.1
     assert result.rounds[1].barrier.total > 1.0
 
 
 @pytest.mark.parametrize("name", ["correlated", "two modes"])
-def test_a_likelihood_that_keeps_the_old_law_is_caught(name, monkeypatch):
-    """The constant of the first law stays in the ratio, while states are drawn from the last."""
-    set_law = FittedMap.set_law
+def test_a_likelihood_that_keeps_the_old_distribution_is_caught(name, monkeypatch):
+    """The constant of the first distribution stays in the ratio, while states are drawn from the last."""
+    set_moments = FittedMap.set_moments
 
     def forgets(self, mean, covariance):
         constant = self.constant.copy()
-        set_law(self, mean, covariance)
+        set_moments(self, mean, covariance)
         self.constant[:] = constant if constant[0] != 0 else self.constant
 
-    monkeypatch.setattr(FittedMap, "set_law", forgets)
+    monkeypatch.setattr(FittedMap, "set_moments", forgets)
     with pytest.raises(AssertionError):
         check(name)
 
 
 def test_states_that_are_not_carried_over_are_caught():
-    """Carried states are the same points, and their running log-densities are those of the new law."""
+    """Carried states are the same points, and their running log-densities are those of the new distribution."""
     target = sterna.Target(bounded, FittedReference(BOUNDED)).prepare()
     states = np.random.default_rng(1).standard_normal((5, 4))
     before = [target.space.values(state) for state in states]
@@ -132,11 +132,11 @@ def test_states_that_are_not_carried_over_are_caught():
 
 
 def jacobian(target, state):
-    """Log of |dx/du| by the law's factor alone; the rest depends on the point only."""
+    """Log of |dx/du| by the distribution's factor alone; the rest depends on the point only."""
     return np.log(np.diag(target.fitted.factor)).sum()
 
 
-def test_the_ratio_is_density_over_law():
+def test_the_ratio_is_density_over_distribution():
     """By the change of variables, written out: u to the line by the factor, and on by exp and logistic."""
     target = sterna.Target(bounded, FittedReference(BOUNDED, start={"s": 2.0, "p": 3.0}, scale=[1.0, 0.5, 0.7, 0.8]))
     u = np.array([0.3, -1.1, 0.4, 0.2])
@@ -182,12 +182,12 @@ def test_compiled_and_plain_give_the_same_bits():
     assert len({target.log_densities(u) for target in targets}) == 1
 
 
-def test_the_fit_is_a_mean_over_the_last_law_and_the_draws():
+def test_the_fit_is_a_mean_over_the_last_distribution_and_the_draws():
     target = sterna.Target(correlated, FittedReference(2, start=[1.0, 2.0], scale=3.0)).prepare()
     draws = np.random.default_rng(4).standard_normal((50, 2))
     points = np.array([1.0, 2.0]) + 3.0 * draws
     target.fitted.refit(draws)
-    # the law that was counts as 10 + 2 * 2 draws
+    # the previous distribution counts as 10 + 2 * 2 draws
     weights = np.array([14 / 64, 50 / 64])
     mean = weights[0] * np.array([1.0, 2.0]) + weights[1] * points.mean(axis=0)
     second = weights[0] * (9.0 * np.eye(2) + np.outer([1.0, 2.0], [1.0, 2.0])) + weights[1] * points.T @ points / 50
@@ -195,7 +195,21 @@ def test_the_fit_is_a_mean_over_the_last_law_and_the_draws():
     assert target.fitted.factor @ target.fitted.factor.T == pytest.approx(second - np.outer(mean, mean), rel=1e-12)
 
 
-def test_walkers_give_the_first_law():
+def test_saved_parameters_give_the_same_bits():
+    first, second = (sterna.Target(two_modes, FittedReference(2)) for _ in range(2))
+    first.fitted.refit(np.random.default_rng(4).normal(1.0, 3.0, (50, 2)))
+    mean, factor = first.fitted.parameters()
+    second.fitted.set_parameters(mean, factor)
+    state = np.array([0.3, -1.2])
+    assert first.log_densities(state) == second.log_densities(state)
+    assert np.array_equal(first.space.values(state)["x"], second.space.values(state)["x"])
+    # they are copies: a later fit changes neither
+    first.fitted.refit(np.random.default_rng(5).normal(9.0, 3.0, (50, 2)))
+    assert first.log_densities(state) != second.log_densities(state)
+    assert not np.array_equal(mean, first.fitted.mean)
+
+
+def test_walkers_give_the_first_distribution():
     walkers = np.random.default_rng(5).multivariate_normal([30.0, -5.0], [[4.0, 1.9], [1.9, 1.0]], 200)
     fitted = sterna.Target(correlated, FittedReference(2, start=walkers)).prepare().fitted
     assert fitted.mean == pytest.approx(walkers.mean(axis=0))
@@ -215,7 +229,7 @@ def test_two_runs_of_one_target_do_not_disturb_each_other():
     options = {"explorer": "slice", "n_chains": 3, "n_rounds": 5, "progress": False}
     first = sterna.sample(target, **options)
     second = sterna.sample(target, **options)
-    # read after the second run: the law that turned states into values is the first run's own
+    # read after the second run: the distribution that turned states into values is the first run's own
     assert np.array_equal(first.posterior["x"], second.posterior["x"])
     assert np.array_equal(target.space.map.mean, [0.0, 0.0])
 
@@ -230,7 +244,7 @@ def test_two_runs_of_one_target_do_not_disturb_each_other():
         (lambda: FittedReference(2, start=[1.0]), "points of 2 numbers"),
         (lambda: FittedReference(2, start={"y": 1.0}), "names y; the variables are x"),
         (lambda: FittedReference(2, start={"x": [1.0, 2.0, 3.0]}), r"has x of shape \(3,\); its shape is \(2,\)"),
-        (lambda: FittedReference({"s": sterna.Real(lower=0)}, start={"s": -1.0}), "outside of the bounds"),
+        (lambda: FittedReference({"s": sterna.Real(lower=0)}, start={"s": -1.0}), "outside the bounds"),
         (lambda: FittedReference(2, scale=-1.0), "one positive number"),
         (lambda: FittedReference(2, scale=[1.0, 2.0, 3.0]), "each of the 2 coordinates"),
         (lambda: FittedReference(2, start=np.ones((5, 2)), scale=1.0), "leave out scale"),

@@ -142,7 +142,7 @@ def test_what_is_refused(make, message):
 
 
 def test_names_must_differ_and_a_transform_that_raises_is_reported():
-    with pytest.raises(sterna.TargetError, match="each parameter needs a name of its own"):
+    with pytest.raises(sterna.TargetError, match="each parameter needs its own name"):
         sterna.Target(lambda x: -x, sterna.PriorTransform(lambda u: u, ["x", "x"]))
 
     def breaks(u):

@@ -95,11 +95,11 @@ def draw(target, number=DRAWS):
     return states
 
 
-# -------------------------------------------------------------------------------------------- draws and laws
+# -------------------------------------------------------------------------------------------- draws and distributions
 
 
 def p_of_effect(scale, effect):
-    """Smallest p of the scale's law, of the standardised effect's, and of their independence, times three."""
+    """Smallest p of the scale's distribution, of the standardised effect's, and of their independence, times three."""
     standard = effect / scale
     values = [
         stats.kstest(scale, "expon").pvalue,
@@ -111,7 +111,7 @@ def p_of_effect(scale, effect):
 
 @WAYS
 @pytest.mark.parametrize("flat", [False, True], ids=["tuple", "flat"])
-def test_draws_of_dependent_variables_have_their_law(way, flat):
+def test_draws_of_dependent_variables_have_their_distribution(way, flat):
     """False-alarm rate: 1e-6 in each case."""
     target = effect_target(way, flat)
     assert target.compiled == (way is compiled)
@@ -120,7 +120,7 @@ def test_draws_of_dependent_variables_have_their_law(way, flat):
 
 
 @pytest.mark.parametrize("fault", ["order", "scale", "dependence"])
-def test_check_catches_other_laws(fault):
+def test_check_catches_other_distributions(fault):
     scale, effect = draw(effect_target(compiled)).T
     if fault == "order":
         scale, effect = np.abs(effect), scale
@@ -155,20 +155,20 @@ def test_compiled_and_python_references_have_the_same_density():
         assert fast.log_densities(state)[0] == pytest.approx(slow.log_densities(state)[0], rel=1e-13)
 
 
-def test_mixed_draws_have_their_laws():
+def test_mixed_draws_have_their_distributions():
     """False-alarm rate: 5e-6."""
     target = mixed_target()
     values = target.space.values(draw(target))
     assert np.abs(values["share"].sum(axis=1) - 1).max() < 1e-12
     assert stats.kstest(values["mu"], "norm").pvalue > FALSE_ALARM
     for k in range(3):
-        law = stats.beta(CONCENTRATIONS[k], CONCENTRATIONS.sum() - CONCENTRATIONS[k])
-        assert stats.kstest(values["share"][:, k], law.cdf).pvalue > FALSE_ALARM
+        frozen = stats.beta(CONCENTRATIONS[k], CONCENTRATIONS.sum() - CONCENTRATIONS[k])
+        assert stats.kstest(values["share"][:, k], frozen.cdf).pvalue > FALSE_ALARM
     assert p_of_count_and_flag(values["count"], values["flag"]) > FALSE_ALARM
 
 
 def p_of_count_and_flag(count, flag, largest=6):
-    """Chi-square test of the joint law; all counts from `largest` up share a cell for each flag."""
+    """Chi-square test of the joint distribution; all counts from `largest` up share a cell for each flag."""
     cells = 2 * np.minimum(count, largest) + flag
     weights = stats.poisson(2.0).pmf(np.arange(100))
     chance = 1 / (1 + np.arange(100))
@@ -355,7 +355,7 @@ def sum_of_three(k):
     return k.sum()
 
 
-def law_of_one(i, beta, k, couplings):
+def conditional_of_one(i, beta, k, couplings):
     field = 0.0
     for j in range(3):
         field += couplings[i, j] * k[j]
@@ -371,7 +371,7 @@ def three_integers(way=compiled, change=change_of_pairs):
 EXPLORERS = {
     "slice": sterna.Slice(),
     "gibbs": sterna.Gibbs(),
-    "gibbs, conditional": sterna.Gibbs(conditional=law_of_one),
+    "gibbs, conditional": sterna.Gibbs(conditional=conditional_of_one),
     "metropolis": sterna.Metropolis(moves=2),
 }
 
@@ -412,7 +412,7 @@ def without_scale(x, i, new):
 
 
 def p_of_funnel(change, beta):
-    """Smallest p of the two exact laws after ten scans from exact draws, times two."""
+    """Smallest p of the two exact distributions after ten scans from exact draws, times two."""
     reference = Reference(funnel_draw, funnel_density, EFFECT, local_change=change)
     target, exact = sterna.Target(funnel_terms, reference), law("funnel")
     states = exact.draw(beta, DRAWS, np.random.default_rng(1))
@@ -422,7 +422,7 @@ def p_of_funnel(change, beta):
 
 
 @pytest.mark.parametrize("beta", [0.1, 1.0])
-def test_slices_by_a_local_change_leave_the_law_unchanged(beta):
+def test_slices_by_a_local_change_leave_the_distribution_unchanged(beta):
     """False-alarm rate: 1e-6 in each case."""
     p, error = p_of_funnel(change_of_funnel, beta)
     assert p > FALSE_ALARM
@@ -482,8 +482,8 @@ def test_reference_needs_both_functions(name):
         ({}, "The reference is empty"),
         ({"mu": stats.wishart(3)}, r"reference\['mu'\] is of SciPy's type wishart_frozen"),
         ({"mu": stats.gamma}, r"reference\['mu'\] is scipy.stats.gamma without its parameters"),
-        ({"mu": object()}, r"reference\['mu'\] is .*no distribution of sterna's"),
-        ({"mu": sterna.Real()}, r"reference\['mu'\] is .*no distribution of sterna's"),
+        ({"mu": object()}, r"reference\['mu'\] is .*no distribution of sterna"),
+        ({"mu": sterna.Real()}, r"reference\['mu'\] is .*no distribution of sterna"),
         ({"mu": 3.0}, r"reference\['mu'\] is 3.0"),
         ({"not a name": sterna.Normal()}, "'not a name' cannot name a variable"),
         ({"draw": sterna.Normal()}, "'draw' cannot name a variable: results have a dimension"),

@@ -34,6 +34,19 @@ def load(path, faults=(), compiled=False, **names):
     return module
 
 
+def load_families(path, faults=(), **names):
+    """Execute the engine's densities, uncompiled, for the families of one source file of distributions.
+
+    Return the module, and the numbers of the families by the name of their distribution.
+    """
+    source = load(path, faults, **names)
+    families = {name: getattr(source, name).family for name in source.__all__}
+    distinct = list(dict.fromkeys(families.values()))
+    module = load("engine/densities.py")
+    module._log_density, module._slope, module._draw, module._draw_with_numpy = module.family_switches(distinct)
+    return module, {name: distinct.index(family) for name, family in families.items()}
+
+
 class Forks:
     """Depth-first search over all outcomes of code that forks at comparisons with symbols."""
 

@@ -2,8 +2,12 @@
 
 import importlib.util
 import math
+import os
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +91,40 @@ def test_links_lead_somewhere(name):
     page = ROOT / name
     for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert (page.parent / link).exists(), link
+
+
+CHECK_OF_ADDED_FAMILY = """
+import sys
+import numpy as np
+from scipy import stats
+sys.path.insert(0, {tools!r})
+import sterna
+from distribution_checks import FALSE_ALARM, draw, draw_for_kernels, log_density, p_of_distribution, slope
+from families import CONTINUOUS, SCIPY_CONTINUOUS
+from sterna.reference.adapters import as_distribution
+{rows}
+distribution, law = CONTINUOUS["LogLogistic"]
+points = law.ppf(np.linspace(0.02, 0.98, 40))
+assert np.allclose(log_density(distribution, points), law.logpdf(points), rtol=1e-11)
+step = 1e-5 * points
+differences = (law.logpdf(points + step) - law.logpdf(points - step)) / (2 * step)
+assert np.allclose(slope(distribution, points), differences, rtol=1e-6, atol=1e-6)
+assert p_of_distribution(draw(distribution, 20_000), law) > FALSE_ALARM
+assert p_of_distribution(draw_for_kernels(distribution, 20_000), law) > FALSE_ALARM
+found = as_distribution(SCIPY_CONTINUOUS["fisk"], "prior")
+assert repr(found).startswith("Scaled(distribution=LogLogistic(alpha=2.5, beta=3.0), loc=1.0"), found
+assert "LogLogistic" in sterna.__all__
+"""
+
+
+def test_adding_a_distribution(tmp_path):
+    """The page's lines in one file of a copy of the package make a new distribution; false-alarm rate 2e-6."""
+    page = (ROOT / "docs" / "adding_a_distribution.md").read_text()
+    lines, rows = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shutil.copytree(ROOT / "src" / "sterna", tmp_path / "sterna", ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "sterna" / "distributions" / "half_line.py").open("a") as file:
+        file.write("\n\n" + lines)
+    check = CHECK_OF_ADDED_FAMILY.format(tools=str(ROOT / "tests" / "tools"), rows=rows)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", check], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

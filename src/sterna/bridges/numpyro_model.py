@@ -18,7 +18,7 @@ from sterna.bridges.numpyro_view import NumpyroView
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.reference.reference import Reference
-from sterna.reference.space import Kind
+from sterna.reference.space import VariableType
 from sterna.target.target import Target
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     """
     jax = import_jax()
     read = Model(model, args, kwargs)
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, VariableType] = {}
     for name, site in read.sites.items():
         kinds[_identifier(name, {*read.sites, *kinds})] = site.kind
     values = together(read.log_densities, read.arrays, (callback.REFERENCE, callback.LIKELIHOOD))

@@ -8,7 +8,7 @@ import numpy as np
 
 from sterna.bridges.device import import_jax, in_64_bits
 from sterna.errors import TargetError
-from sterna.reference.space import Binary, Integer, Kind, Real
+from sterna.reference.space import Binary, Integer, Real, VariableType
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Site:
     start: int
     stored: tuple[int, ...]
     """Shape of the stored coordinates."""
-    kind: Kind
+    kind: VariableType
     discrete: bool
     dtype: Any
 
@@ -217,7 +217,7 @@ def site_of(name: str, found: Any, start: int) -> Site:
     return Site(name, start, stored, Real(shape=stored), False, found["value"].dtype)
 
 
-def _kind_of(name: str, support: Any, shape: tuple[int, ...]) -> Kind:
+def _kind_of(name: str, support: Any, shape: tuple[int, ...]) -> VariableType:
     """Return the kind of a discrete site; bounds that depend on other sites are left to the density."""
     from numpyro.distributions import constraints
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.reference.space import Binary, Integer, Kind, Real
+from sterna.reference.space import Binary, Integer, Real, VariableType
 
 
-def kinds_of(model: Any, example: list[NDArray[Any]]) -> dict[str, Kind]:
+def kinds_of(model: Any, example: list[NDArray[Any]]) -> dict[str, VariableType]:
     """Name the kind of every free variable's value, in the order and shapes of an example."""
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, VariableType] = {}
     for rv, value in zip(model.free_RVs, example, strict=True):
         name = _identifier(rv.name, kinds)
         if value.dtype.kind == "f":
@@ -33,7 +33,7 @@ def has_unbounded(model: Any, example: list[NDArray[Any]]) -> bool:
     return any(_name_of(rv) != "BernoulliRV" and np.isinf(_bounds(rv, model)[1]) for rv in whole)
 
 
-def _identifier(name: str, taken: dict[str, Kind]) -> str:
+def _identifier(name: str, taken: dict[str, VariableType]) -> str:
     """Return a Python identifier for a name such as `group::x`."""
     found = re.sub(r"\W|^(?=\d)", "_", name)
     while found in taken:

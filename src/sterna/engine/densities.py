@@ -1,297 +1,107 @@
-"""Log-densities and exact draws of the reference's one-dimensional distributions, by family.
+"""Log-densities, slopes and exact draws of one coordinate of an independent reference, by the number of its family.
 
-Each coordinate of an independent reference has a family and up to four numbers, `p`, in which its constants are
-worked out beforehand (see `sterna.reference.distributions`); they begin at place `o`. Probability tables lie in one
-shared array.
+A coordinate's constants are N_CONSTANTS entries of the array `constants`, from `start` on; further numbers are in
+`table`, which all coordinates share. The functions of each family are in `sterna.distributions`.
 """
 
-import math
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sterna.ground.compilation import compiled, compiled_with_memory, inlined
-from sterna.ground.streams import Stream, exponential, standard_normal, uniform
-from sterna.types import FloatArray
+import numpy as np
 
-NORMAL = 0
-UNIFORM = 1
-LOG_UNIFORM = 2
-EXPONENTIAL = 3
-GAMMA = 4
-INVERSE_GAMMA = 5
-BETA = 6
-CAUCHY = 7
-STUDENT_T = 8
-LOG_NORMAL = 9
-TWO_POINT = 10
-CATEGORICAL = 11
-POISSON = 12
-GEOMETRIC = 13
-BINOMIAL = 14
-HALF_NORMAL = 15
-HALF_CAUCHY = 16
-DISCRETE_UNIFORM = 17
-LAPLACE = 18
-LOGISTIC = 19
-GUMBEL = 20
-WEIBULL = 21
-PARETO = 22
-TRUNCATED_NORMAL = 23
-HALF_STUDENT_T = 24
-NEGATIVE_BINOMIAL = 25
+from sterna.distributions import FAMILIES, Family, Normal, real_line
+from sterna.ground.compilation import compiled, compiled_in_callers, inlined
+from sterna.ground.streams import Stream
+from sterna.types import FloatPointer
 
-# On an interval around its mode that is this long, half of all normal draws or more hit where uniform ones waste more.
-LONG = 2.5
+NORMAL = FAMILIES.index(Normal.family)
+
+Choice = Callable[..., float]
 
 
-@compiled
-def log1p_square(z: float, nu: float) -> float:
-    """log(1 + z^2 / nu), also in tails so far out that z^2 is beyond the largest number."""
-    return math.log1p(z * z / nu) if abs(z) < 1e150 else 2.0 * math.log(abs(z)) - math.log(nu)
+def family_switch(
+    families: Sequence[Family], function_of: Callable[[Family], Choice | None], arguments: Sequence[str]
+) -> Choice:
+    """Write a function of (family, constants, start, *arguments) that calls a function of the family with that number.
+
+    A family without such a function gives 0, and a number that belongs to no family is an error.
+    """
+    lines: list[str] = []
+    scope: dict[str, Any] = {}
+    for number, family in enumerate(families):
+        function = function_of(family)
+        called = "0.0" if function is None else f"function_{number}({', '.join(_passed(family, function, arguments))})"
+        lines += [f"    if family == {number}:", f"        return {called}"]
+        scope[f"function_{number}"] = function
+    header = f"family, constants, start, {', '.join(arguments)}"
+    lines = [f"def switch({header}):", *lines, "    raise ValueError('no family of distributions has this number')"]
+    exec("\n".join(lines), scope)
+    switch: Choice = scope["switch"]
+    return compiled_in_callers(switch)
+
+
+def _passed(family: Family, function: Choice, arguments: Sequence[str]) -> list[str]:
+    """Return what a function of a family is called with, found by the names of its parameters."""
+    names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
+    unknown = set(names) - {*family.constants, *arguments}
+    if unknown:
+        raise TypeError(
+            f"{function} takes {', '.join(sorted(unknown))}; a family's function may take its constants "
+            f"({', '.join(family.constants)}) and {', '.join(arguments)}"
+        )
+    places = {name: f"constants[start + {place}]" for place, name in enumerate(family.constants)}
+    return [places.get(name, name) for name in names]
+
+
+def family_switches(families: Sequence[Family]) -> tuple[Choice, Choice, Choice, Choice]:
+    """Return the switches for log-densities, slopes, draws from a stream, and draws with NumPy's generator as well."""
+    return (
+        family_switch(families, lambda family: family.log_density, ("table", "x")),
+        family_switch(families, lambda family: family.slope, ("x",)),
+        family_switch(families, lambda family: family.draw, ("table", "stream")),
+        family_switch(families, lambda family: family.draw_with_numpy or family.draw, ("table", "stream", "rng")),
+    )
+
+
+_log_density, _slope, _draw, _draw_with_numpy = family_switches(FAMILIES)
 
 
 @inlined
-def normal_log_density(p: FloatArray, o: int, x: float) -> float:
-    """Log-density of a normal coordinate, the most common family, on its own."""
-    z = (x - p[o]) * p[o + 1]
-    return p[o + 2] - 0.5 * z * z
+def normal_log_density(constants: FloatPointer, start: int, x: float) -> float:
+    """Log-density of a normal coordinate, the most common family, without asking for the family."""
+    return real_line.normal_log_density(x, constants[start], constants[start + 1], constants[start + 2])
 
 
 @compiled
-def coordinate_log_density(family: int, p: FloatArray, o: int, table: FloatArray, x: float) -> float:
+def coordinate_log_density(family: int, constants: FloatPointer, start: int, table: FloatPointer, x: float) -> float:
     """Log-density of one coordinate inside its support; the caller has checked the bounds."""
-    if family == NORMAL or family == HALF_NORMAL:
-        return normal_log_density(p, o, x)
-    if family == UNIFORM or family == DISCRETE_UNIFORM:
-        return p[o + 2]
-    if family == LOG_UNIFORM:
-        return p[o + 2] - math.log(x)
-    if family == EXPONENTIAL:
-        return p[o + 1] - p[o] * x
-    if family == GAMMA:
-        return p[o + 2] + (p[o] - 1.0) * math.log(x) - p[o + 1] * x
-    if family == INVERSE_GAMMA:
-        return p[o + 2] - (p[o] + 1.0) * math.log(x) - p[o + 1] / x
-    if family == BETA:
-        return p[o + 2] + (p[o] - 1.0) * math.log(x) + (p[o + 1] - 1.0) * math.log1p(-x)
-    if family == CAUCHY or family == HALF_CAUCHY:
-        z = (x - p[o]) * p[o + 1]
-        return p[o + 2] - log1p_square(z, 1.0)
-    if family == STUDENT_T or family == HALF_STUDENT_T:
-        z = (x - p[o + 1]) * p[o + 2]
-        return p[o + 3] - 0.5 * (p[o] + 1.0) * log1p_square(z, p[o])
-    if family == LOG_NORMAL:
-        log_x = math.log(x)
-        z = (log_x - p[o]) * p[o + 1]
-        return p[o + 2] - 0.5 * z * z - log_x
-    if family == TWO_POINT:
-        return p[o + 2] if x == p[o] else p[o + 3]
-    if family == CATEGORICAL:
-        return table[int(p[o]) + int(x)]
-    if family == POISSON:
-        return x * p[o + 1] - p[o] - math.lgamma(x + 1.0)
-    if family == GEOMETRIC:
-        return p[o + 2] + (x - p[o]) * p[o + 1]
-    if family == LAPLACE:
-        return p[o + 2] - abs(x - p[o]) * p[o + 1]
-    if family == LOGISTIC:
-        z = abs(x - p[o]) * p[o + 1]
-        return p[o + 2] - z - 2.0 * math.log1p(math.exp(-z))
-    if family == GUMBEL:
-        z = (x - p[o]) * p[o + 1]
-        return p[o + 2] - z - math.exp(-z)
-    if family == WEIBULL:
-        return p[o + 2] + (p[o] - 1.0) * math.log(x) - (x * p[o + 1]) ** p[o]
-    if family == PARETO:
-        return p[o + 2] - (p[o] + 1.0) * math.log(x)
-    if family == TRUNCATED_NORMAL:
-        return normal_log_density(p, o + 1, x)
-    if family == NEGATIVE_BINOMIAL:
-        return p[o + 3] + math.lgamma(x + p[o]) - math.lgamma(x + 1.0) + x * p[o + 1]
-    # BINOMIAL
-    return p[o + 3] - math.lgamma(x + 1.0) - math.lgamma(p[o] - x + 1.0) + x * p[o + 1] + (p[o] - x) * p[o + 2]
+    return _log_density(family, constants, start, table, x)
 
 
 @compiled
-def coordinate_slope(family: int, p: FloatArray, o: int, x: float) -> float:
-    """Slope of the log-density of one real coordinate inside its support; 0 for the flat and for integers."""
-    if family == NORMAL or family == HALF_NORMAL:
-        return -(x - p[o]) * p[o + 1] * p[o + 1]
-    if family == LOG_UNIFORM:
-        return -1.0 / x
-    if family == EXPONENTIAL:
-        return -p[o]
-    if family == GAMMA:
-        return (p[o] - 1.0) / x - p[o + 1]
-    if family == INVERSE_GAMMA:
-        return (p[o + 1] / x - (p[o] + 1.0)) / x
-    if family == BETA:
-        return (p[o] - 1.0) / x - (p[o + 1] - 1.0) / (1.0 - x)
-    if family == CAUCHY or family == HALF_CAUCHY:
-        return student_slope((x - p[o]) * p[o + 1], 1.0) * p[o + 1]
-    if family == STUDENT_T or family == HALF_STUDENT_T:
-        return student_slope((x - p[o + 1]) * p[o + 2], p[o]) * p[o + 2]
-    if family == LOG_NORMAL:
-        return -((math.log(x) - p[o]) * p[o + 1] * p[o + 1] + 1.0) / x
-    if family == LAPLACE:
-        return -math.copysign(p[o + 1], x - p[o])
-    if family == LOGISTIC:
-        return -math.tanh(0.5 * (x - p[o]) * p[o + 1]) * p[o + 1]
-    if family == GUMBEL:
-        return math.expm1(-(x - p[o]) * p[o + 1]) * p[o + 1]
-    if family == WEIBULL:
-        return (p[o] - 1.0 - p[o] * (x * p[o + 1]) ** p[o]) / x
-    if family == PARETO:
-        return -(p[o] + 1.0) / x
-    if family == TRUNCATED_NORMAL:
-        return -(x - p[o + 1]) * p[o + 2] * p[o + 2]
-    return 0.0
+def coordinate_slope(family: int, constants: FloatPointer, start: int, x: float) -> float:
+    """Slope of the log-density of one real coordinate inside its support."""
+    return _slope(family, constants, start, x)
 
 
 @compiled
-def student_slope(z: float, nu: float) -> float:
-    """Slope of Student's log-density in its standard coordinate, also where z^2 is beyond the largest number."""
-    if abs(z) < 1e150:
-        return -(nu + 1.0) * z / (nu + z * z)
-    return -(nu + 1.0) / z
+def draw_coordinate(
+    family: int,
+    constants: FloatPointer,
+    start: int,
+    table: FloatPointer,
+    stream: Stream,
+    rng: np.random.Generator,
+) -> float:
+    """Draw one coordinate for the reference chain, by NumPy's methods if they are faster."""
+    return _draw_with_numpy(family, constants, start, table, stream, rng)
 
 
 @compiled
-def draw_category(p: FloatArray, o: int, table: FloatArray, u: float) -> float:
-    """Find the category whose cumulated probability first exceeds u."""
-    start, size = int(p[o]), int(p[o + 1])
-    low, high = 0, size - 1
-    while low < high:
-        middle = (low + high) // 2
-        if table[start + size + middle] > u:
-            high = middle
-        else:
-            low = middle + 1
-    return float(low)
+def draw_from_stream(family: int, constants: FloatPointer, start: int, table: FloatPointer, stream: Stream) -> float:
+    """Draw one coordinate from a stream alone, for explorers, which have no generator of NumPy's.
 
-
-@compiled_with_memory
-def draw_continuous(family: int, p: FloatArray, o: int, rng: Any) -> float:
-    """Draw one real coordinate by NumPy's methods."""
-    if family == NORMAL:
-        return p[o] + rng.standard_normal() / p[o + 1]
-    if family == HALF_NORMAL:
-        return abs(rng.standard_normal()) / p[o + 1]
-    if family == EXPONENTIAL:
-        return rng.standard_exponential() / p[o]
-    if family == GAMMA:
-        return rng.standard_gamma(p[o]) / p[o + 1]
-    if family == INVERSE_GAMMA:
-        return p[o + 1] / rng.standard_gamma(p[o])
-    if family == BETA:
-        return rng.beta(p[o], p[o + 1])
-    if family == CAUCHY:
-        return p[o] + rng.standard_cauchy() / p[o + 1]
-    if family == HALF_CAUCHY:
-        return abs(rng.standard_cauchy()) / p[o + 1]
-    if family == HALF_STUDENT_T:
-        return abs(rng.standard_t(p[o])) / p[o + 2]
-    if family == STUDENT_T:
-        return p[o + 1] + rng.standard_t(p[o]) / p[o + 2]
-    # LOG_NORMAL
-    return math.exp(p[o] + rng.standard_normal() / p[o + 1])
-
-
-@compiled_with_memory
-def draw_integer(family: int, p: FloatArray, o: int, rng: Any) -> float:
-    """Draw one unbounded or counted coordinate by NumPy's methods."""
-    if family == POISSON:
-        return float(rng.poisson(p[o]))
-    if family == GEOMETRIC:
-        return p[o] - 1.0 + float(rng.geometric(-math.expm1(p[o + 1])))
-    if family == NEGATIVE_BINOMIAL:
-        # a Poisson variable whose mean is a gamma variable
-        return float(rng.poisson(rng.standard_gamma(p[o]) * p[o + 2]))
-    # BINOMIAL
-    return float(rng.binomial(int(p[o]), math.exp(p[o + 1])))
-
-
-@compiled
-def draw_in_tail(low: float, high: float, stream: Stream) -> float:
-    """Draw a standard normal number in 0 <= low < high, below an exponential curve (Robert 1995)."""
-    rate = 0.5 * (low + math.sqrt(low * low + 4.0))
-    while True:
-        z = low + exponential(stream) / rate
-        if z <= high and 2.0 * exponential(stream) >= (z - rate) * (z - rate):
-            return z
-
-
-@compiled
-def draw_in_interval(low: float, high: float, stream: Stream) -> float:
-    """Draw a standard normal number between two bounds, also in tails, in a few tries."""
-    if high <= 0.0:
-        return -draw_in_interval_above(-high, -low, stream)
-    if low >= 0.0:
-        return draw_in_interval_above(low, high, stream)
-    if high - low > LONG:
-        while True:
-            z = standard_normal(stream)
-            if low <= z <= high:
-                return z
-    return draw_below_mode(low, high, 0.0, stream)
-
-
-@compiled
-def draw_in_interval_above(low: float, high: float, stream: Stream) -> float:
-    """Draw a standard normal number in 0 <= low < high: from a tail, or if the interval is short, from within."""
-    if (high - low) * (low + math.sqrt(low * low + 4.0)) > 2.0:
-        return draw_in_tail(low, high, stream)
-    return draw_below_mode(low, high, low, stream)
-
-
-@compiled
-def draw_below_mode(low: float, high: float, mode: float, stream: Stream) -> float:
-    """Draw a standard normal number in a short interval by rejection from a uniform one."""
-    while True:
-        z = low + (high - low) * uniform(stream)
-        if 2.0 * exponential(stream) >= (z - mode) * (z + mode):
-            return z
-
-
-@compiled
-def draw_by_inversion(family: int, p: FloatArray, o: int, table: FloatArray, stream: Stream) -> float:
-    """Draw one real coordinate whose law is easily had from a uniform or an exponential number."""
-    if family == UNIFORM:
-        return p[o] + (p[o + 1] - p[o]) * uniform(stream)
-    if family == LOG_UNIFORM:
-        return math.exp(p[o] + (p[o + 1] - p[o]) * uniform(stream))
-    if family == TRUNCATED_NORMAL:
-        place = int(p[o])
-        return p[o + 1] + draw_in_interval(table[place], table[place + 1], stream) / p[o + 2]
-    number = exponential(stream)
-    if family == WEIBULL:
-        return number ** (1.0 / p[o]) / p[o + 1]
-    if family == PARETO:
-        return p[o + 1] * math.exp(number / p[o])
-    if family == GUMBEL:
-        return p[o] - math.log(number) / p[o + 1]
-    if family == LOGISTIC:
-        return p[o] + math.log(math.expm1(number)) / p[o + 1]
-    # LAPLACE
-    return p[o] + (number if uniform(stream) < 0.5 else -number) / p[o + 1]
-
-
-@inlined
-def inverts(family: int) -> bool:
-    """Whether `draw_by_inversion` draws a family."""
-    return family == UNIFORM or family == LOG_UNIFORM or LAPLACE <= family <= TRUNCATED_NORMAL
-
-
-@compiled
-def draw_coordinate(family: int, p: FloatArray, o: int, table: FloatArray, stream: Stream, rng: Any) -> float:
-    """Draw one coordinate from its distribution."""
-    if inverts(family):
-        return draw_by_inversion(family, p, o, table, stream)
-    if family == TWO_POINT:
-        return p[o] if uniform(stream) < math.exp(p[o + 2]) else p[o + 1]
-    if family == DISCRETE_UNIFORM:
-        return p[o] + math.floor(uniform(stream) * (p[o + 1] - p[o] + 1.0))
-    if family == CATEGORICAL:
-        return draw_category(p, o, table, uniform(stream))
-    if family == POISSON or family == GEOMETRIC or family == BINOMIAL or family == NEGATIVE_BINOMIAL:
-        return draw_integer(family, p, o, rng)
-    return draw_continuous(family, p, o, rng)
+    A draw may round to the edge of an open support.
+    """
+    return _draw(family, constants, start, table, stream)

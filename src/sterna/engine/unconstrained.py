@@ -1,6 +1,6 @@
-"""Real coordinates on the whole line: a bounded x as a function of an unbounded u, coordinate by coordinate.
+"""Maps between a bounded coordinate x and an unbounded one u: exp for a half line, logistic for an interval.
 
-A half line is the image of exp, an interval that of the logistic function. A density of u is that of x times dx/du.
+The density of u is the density of x times |dx/du|.
 """
 
 import math
@@ -13,37 +13,37 @@ TINY = 2.2250738585072014e-308
 
 @inlined
 def bounded_below(lower: float) -> bool:
-    """Whether a lower bound is one, and not the end of floating point."""
+    """Whether there is a lower bound, which otherwise is the lowest float64 number."""
     return lower > -HUGE
 
 
 @inlined
 def bounded_above(upper: float) -> bool:
-    """Whether an upper bound is one."""
+    """Whether there is an upper bound, which otherwise is the largest float64 number."""
     return upper < HUGE
 
 
 @inlined
-def least_gap(bound: float) -> float:
-    """How far inside of its bound a number on it is taken to lie: half of what floats tell apart there."""
+def min_gap(bound: float) -> float:
+    """Return how far inside its bound a number on the bound is taken to lie: half of the spacing of floats there."""
     return max(0.5e-16 * abs(bound), TINY)
 
 
 @compiled
 def to_line(x: float, lower: float, upper: float) -> float:
-    """Return the u of an x; one that lies on a bound is taken to lie just inside."""
+    """Return the u of an x; an x on a bound is taken to lie just inside."""
     if bounded_below(lower):
         if bounded_above(upper):
-            return math.log(max(x - lower, least_gap(lower))) - math.log(max(upper - x, least_gap(upper)))
-        return math.log(max(x - lower, least_gap(lower)))
+            return math.log(max(x - lower, min_gap(lower))) - math.log(max(upper - x, min_gap(upper)))
+        return math.log(max(x - lower, min_gap(lower)))
     if bounded_above(upper):
-        return math.log(max(upper - x, least_gap(upper)))
+        return math.log(max(upper - x, min_gap(upper)))
     return x
 
 
 @compiled
 def from_line(u: float, lower: float, upper: float) -> float:
-    """Return the x of a u, never outside of the bounds."""
+    """Return the x of a u, never outside the bounds."""
     if bounded_below(lower):
         if bounded_above(upper):
             share = 1.0 / (1.0 + math.exp(-u)) if u >= 0.0 else math.exp(u) / (1.0 + math.exp(u))

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 from numba import types
 
+from sterna.distributions.gamma_draw import log_gamma_draw
 from sterna.engine.program import Program
-from sterna.engine.stream_draws import log_gamma_draw
 from sterna.errors import OptionError
 from sterna.explorers.archive import (
     COUNTS,

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
-from sterna.engine.densities import coordinate_log_density
+from sterna.engine.densities import coordinate_log_density, draw_from_stream
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood
-from sterna.engine.stream_draws import draw_from_stream
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates
 from sterna.explorers.explorable import ExplorableTarget

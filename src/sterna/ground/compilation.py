@@ -93,6 +93,15 @@ def overload(function: Callable[..., Any]) -> Callable[[Function], Function]:
     return extending.overload(function, jit_options=options, strict=False)
 
 
+def compiled_in_callers(function: Function) -> Function:
+    """Make a function part of the compiled functions that call it, and so of their cached machine code.
+
+    For functions that are made when a module is imported, which Numba cannot cache.
+    """
+    overload(function)(lambda *arguments: function)
+    return function
+
+
 def address_of(function: Any, signature: Any) -> int:
     """Compile `function` for `signature` and return the address of its machine code.
 

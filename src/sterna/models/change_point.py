@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sterna.distributions import DiscreteUniform, Exponential
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.log_terms import times_log
-from sterna.reference.distributions import DiscreteUniform, Exponential
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 

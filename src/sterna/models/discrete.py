@@ -2,8 +2,8 @@
 
 import math
 
+from sterna.distributions import DiscreteUniform
 from sterna.errors import OptionError
-from sterna.reference.distributions import DiscreteUniform
 from sterna.target.target import Target
 
 

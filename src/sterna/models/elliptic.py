@@ -2,10 +2,10 @@
 
 import math
 
+from sterna.distributions import Uniform
 from sterna.errors import OptionError
 from sterna.explorers.slice import Slice
 from sterna.models.log_terms import binomial, binomial_slope, log_coefficient
-from sterna.reference.distributions import Uniform
 from sterna.target.target import Target
 
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sterna.distributions import Normal
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.log_terms import log_sigmoid
-from sterna.reference.distributions import Normal
 from sterna.target.target import Target
 from sterna.types import FloatArray
 

@@ -2,10 +2,10 @@
 
 import math
 
+from sterna.distributions import Spin
 from sterna.errors import OptionError
 from sterna.models.kernels.heat_bath import SpinHeatBath
 from sterna.models.lattice import neighbours
-from sterna.reference.distributions import Spin
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from numba import types
 
+from sterna.distributions import Normal
 from sterna.engine.callback import HEAD
 from sterna.engine.program import Program, with_likelihood
 from sterna.errors import OptionError
@@ -11,7 +12,6 @@ from sterna.explorers import hamiltonian
 from sterna.explorers import slice as slices
 from sterna.ground.compilation import as_pointer, compiled, inlined
 from sterna.ground.streams import Stream
-from sterna.reference.distributions import Normal
 from sterna.target.target import Target
 from sterna.types import FloatArray, FloatPointer, IntPointer
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sterna.distributions import LogUniform
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
-from sterna.reference.distributions import LogUniform
 from sterna.target.target import Target
 from sterna.types import FloatArray
 

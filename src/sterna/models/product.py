@@ -1,8 +1,8 @@
 """Weakly identified product of two probabilities (paper, appendix on models and data)."""
 
+from sterna.distributions import Uniform
 from sterna.errors import OptionError
 from sterna.models.log_terms import binomial, binomial_slope, log_coefficient
-from sterna.reference.distributions import Uniform
 from sterna.target.target import Target
 
 

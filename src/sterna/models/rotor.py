@@ -2,10 +2,10 @@
 
 import math
 
+from sterna.distributions import Uniform
 from sterna.errors import OptionError
 from sterna.models.kernels.heat_bath import RotorHeatBath
 from sterna.models.lattice import neighbours
-from sterna.reference.distributions import Uniform
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 

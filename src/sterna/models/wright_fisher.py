@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sterna.distributions import Normal
 from sterna.errors import OptionError
-from sterna.reference.distributions import Normal
 from sterna.target.target import Target
 from sterna.types import FloatArray
 

@@ -1,4 +1,4 @@
-"""Affine maps: variables stored as independent standard coordinates z, of which they are offset + matrix z."""
+"""Affine maps: variables offset + matrix z, stored as independent standard coordinates z."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sterna.types import FloatArray
 
 
 @compiled_with_memory
-def affine(z: FloatArray, offset: FloatArray, matrix: FloatArray) -> Any:
+def affine(z: FloatArray, offset: FloatArray, matrix: FloatArray) -> FloatArray:
     """Return offset + matrix z for a lower triangular matrix."""
     result = offset.copy()
     for row in range(z.size):
@@ -17,7 +17,7 @@ def affine(z: FloatArray, offset: FloatArray, matrix: FloatArray) -> Any:
 
 
 def affine_of_many(z: FloatArray, offset: FloatArray, matrix: FloatArray, library: Any) -> Any:
-    """Return offset + matrix z, adding in the order of `affine` so that both give the same bits."""
+    """Return offset + matrix z by NumPy or JAX, added in the order of `affine` so that both give the same bits."""
     total = library.broadcast_to(offset, z.shape)
     for column in range(len(offset)):
         total = total + z[..., column : column + 1] * matrix[:, column]
@@ -26,7 +26,7 @@ def affine_of_many(z: FloatArray, offset: FloatArray, matrix: FloatArray, librar
 
 @compiled_with_memory
 def affine_pullback(matrix: FloatArray, gradient: FloatArray, result: FloatArray) -> None:
-    """Turn a gradient with respect to offset + matrix z into one with respect to z."""
+    """Write the gradient with respect to z, from that with respect to offset + matrix z."""
     for column in range(result.size):
         total = 0.0
         for row in range(column, result.size):

@@ -1,4 +1,4 @@
-"""A reference for those who have none: a normal law that the tuning rounds fit to the target itself."""
+"""A normal reference that the tuning rounds fit to the target, for densities without a proper prior."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,47 +8,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sterna.distributions import Distribution, Normal
 from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_line
 from sterna.errors import TargetError
 from sterna.ground.compilation import compiled_with_memory
 from sterna.ground.values import HUGE, REAL
 from sterna.reference.affine import affine, affine_pullback
-from sterna.reference.distributions import Distribution, Normal
-from sterna.reference.space import Kind, Real, Space, bounds_inside, break_sticks, space_of
+from sterna.reference.space import Real, Space, Variable, VariableType, bounds_inside, break_sticks, space_of
 from sterna.reference.sticks import add_stick_jacobian_slope, stick_log_jacobian
 from sterna.types import FloatArray
 
-# Standard deviations of the first law, on the line, of coordinates without and with a bound.
-WIDE, WIDE_IN_LOGARITHMS = 10.0, 2.0
+# Standard deviations of the first normal distribution, for coordinates without and with bounds.
+SCALE_OF_UNBOUNDED, SCALE_OF_BOUNDED = 10.0, 2.0
 
 NOTE = (
-    "The reference was fitted to the target while tuning: a mode that no replica met in these rounds is missing, and "
-    "nothing in the result can show it. log_evidence is the logarithm of the integral of the density given."
+    "The reference was fitted to the target while tuning: a mode that no replica visited in these rounds is missing, "
+    "and no diagnostic can detect that. log_evidence is the logarithm of the integral of the given density."
 )
 
 
 @dataclass(frozen=True)
 class FittedReference:
-    """A normal reference fitted while tuning, for a density without a prior that could be drawn from.
+    """A normal reference fitted while tuning, for a density without a prior that can be drawn from.
 
-    The function given to `sterna.sample` is then the whole log-density: log-prior plus log-likelihood, or whatever it
-    is. The path leads from a normal law g to it, g^(1 - beta) density^beta, and `log_evidence` is the logarithm of its
-    integral. Bounded variables are normal on the line that the logarithm or the logit takes them to. After every tuning
-    round but the last, g is fitted anew to mean and covariance of the target chain.
+    The function given to `sterna.sample` is then the whole log-density, for instance log-prior plus log-likelihood. The
+    path of distributions g^(1 - beta) density^beta leads to it from a normal distribution g, and `log_evidence` is the
+    logarithm of its integral. Bounded variables are normal after a logarithm or a logit. After every tuning round
+    except the last, g is fitted again to the mean and covariance of the target chain.
 
-    A prior is the safer reference: where it is wide, replicas come everywhere. Here the first law g must do that, so
-    give a start and a scale that cover all modes that there may be: one that no replica meets while tuning is missed.
+    A prior is the safer reference: if it is wide, replicas visit all of its support. Here the first g must provide
+    that, so give a start and a scale that cover all possible modes: one that no replica visits while tuning is missed.
 
     Parameters
     ----------
     space
         The variables, as a dict of `sterna.Real` and `sterna.Simplex`, or the number of entries of one real vector `x`.
     start
-        Where g begins: a dict of values by variable, one flat vector, or many of them (walkers, say), whose mean and
-        covariance are taken. By default 0, 1 above a bound, or the middle between two.
+        Mean of the first g: a dict of values by variable, one flat vector, or many of them (such as walkers), whose
+        mean and covariance are used. By default 0, or 1 from a single bound, or the middle between two bounds.
     scale
-        Standard deviation of the first g, on the line, for all coordinates or for each; by default 10, and 2 for
-        bounded variables, in logarithms. Not with many points, which have their own.
+        Standard deviation of the first g, for all coordinates or for each; by default 10, and for bounded variables,
+        on the scale of the logarithm or logit, 2. Not allowed with many starting points, which have their own.
 
     Examples
     --------
@@ -62,19 +62,18 @@ class FittedReference:
     True
     """
 
-    space: Mapping[str, Kind] | int
-    start: Mapping[str, Any] | ArrayLike | None = None
+    space: Mapping[str, VariableType] | int
+    start: Mapping[str, ArrayLike] | ArrayLike | None = None
     scale: ArrayLike | None = None
 
     def read(self) -> tuple[Space, list[Distribution]]:
-        """Return the space of the variables, and the standard normal law of the stored coordinates."""
-        kinds = self._kinds()
-        plain = space_of(kinds)
+        """Return the space of the variables, and the standard normal distribution of the stored coordinates."""
+        plain = space_of(self._variable_types())
         fitted = FittedMap(plain)
-        self._begin(plain, fitted)
+        self._set_first(plain, fitted)
         return Space(plain.variables, fitted), [Normal(0.0, 1.0, shape=fitted.dimension)]
 
-    def _kinds(self) -> dict[str, Kind]:
+    def _variable_types(self) -> dict[str, VariableType]:
         if isinstance(self.space, (int, np.integer)) and self.space > 0:
             return {"x": Real(shape=int(self.space))}
         if not isinstance(self.space, Mapping):
@@ -82,53 +81,56 @@ class FittedReference:
                 f"FittedReference({self.space!r}): give a dict of variables, such as "
                 '{"mu": sterna.Real(), "sigma": sterna.Real(lower=0)}, or the number of entries of one vector.'
             )
-        for name, kind in self.space.items():
-            if not isinstance(kind, Kind):
-                raise TargetError(f"FittedReference: {name!r} is {kind!r}; give sterna.Real() or sterna.Simplex(n).")
-            if kind.value_type != REAL:
+        for name, variable_type in self.space.items():
+            if not isinstance(variable_type, VariableType):
                 raise TargetError(
-                    f"FittedReference: {name!r} is not real, and a normal law cannot be fitted to it. Give all "
-                    "variables distributions to draw from: sterna.DiscreteUniform, say, will do for this one."
+                    f"FittedReference: {name!r} is {variable_type!r}; give sterna.Real() or sterna.Simplex(n)."
+                )
+            if variable_type.value_type != REAL:
+                raise TargetError(
+                    f"FittedReference: {name!r} is not real, and a normal distribution cannot be fitted to it. Give "
+                    "all variables distributions instead, for instance sterna.DiscreteUniform for this one."
                 )
         return dict(self.space)
 
-    def _begin(self, space: Space, fitted: "FittedMap") -> None:
-        """Set the first law."""
+    def _set_first(self, space: Space, fitted: "FittedMap") -> None:
+        """Set the first normal distribution."""
         points = self._points(space)
         line = np.array([fitted.to_line(break_sticks(space, point)) for point in points])
-        wide = np.where(fitted.bounded, WIDE_IN_LOGARITHMS, WIDE)
+        default = np.where(fitted.bounded, SCALE_OF_BOUNDED, SCALE_OF_UNBOUNDED)
         if len(points) > 1:
             if self.scale is not None:
-                raise TargetError("FittedReference: many starting points have their own scale; leave out scale=.")
+                raise TargetError("FittedReference: many starting points have their own scale: leave out scale=.")
             spread = np.atleast_2d(np.cov(line.T))
-            # a few points span no more than a plane
-            spread += np.diag(np.where(np.diag(spread) > 0, 1e-3 * np.diag(spread), wide**2))
-            fitted.set_law(line.mean(axis=0), spread)
+            # few points may span only a subspace
+            spread += np.diag(np.where(np.diag(spread) > 0, 1e-3 * np.diag(spread), default**2))
+            fitted.set_moments(line.mean(axis=0), spread)
             return
         try:
-            scale = np.broadcast_to(np.asarray(wide if self.scale is None else self.scale, dtype=float), wide.shape)
+            given = default if self.scale is None else self.scale
+            scale = np.broadcast_to(np.asarray(given, dtype=float), default.shape)
         except (TypeError, ValueError):
             scale = np.zeros(1)
         if not (np.isfinite(scale) & (scale > 0)).all():
             raise TargetError(
                 f"FittedReference(scale={self.scale!r}): give one positive number, or one for each of the "
-                f"{len(wide)} coordinates."
+                f"{len(default)} coordinates."
             )
-        fitted.set_law(line[0], np.diag(scale**2))
+        fitted.set_moments(line[0], np.diag(scale**2))
 
     def _points(self, space: Space) -> FloatArray:
-        """Return the starting points, as flat vectors that users see."""
+        """Return the starting points, as flat vectors of the variables."""
         size = sum(v.natural_size for v in space.variables)
-        given: Any = self.start
+        given = self.start
         if given is None or isinstance(given, Mapping):
-            unknown = set(given or {}) - set(space.names)
+            values = dict(given or {})
+            unknown = set(values) - set(space.names)
             if unknown:
                 raise TargetError(
                     f"FittedReference(start=...) names {', '.join(sorted(unknown))}; "
                     f"the variables are {', '.join(space.names)}."
                 )
-            values = [_start_of((given or {}).get(v.name), v) for v in space.variables]
-            given = np.concatenate(values)
+            given = np.concatenate([_start_of(values.get(v.name), v) for v in space.variables])
         points = np.atleast_2d(np.asarray(given, dtype=np.float64))
         lower = np.concatenate([np.full(v.natural_size, v.lower) for v in space.variables])
         upper = np.concatenate([np.full(v.natural_size, v.upper) for v in space.variables])
@@ -138,12 +140,12 @@ class FittedReference:
                 f"{', '.join(space.names)} in this order."
             )
         if not (np.isfinite(points) & (points >= lower) & (points <= upper)).all():
-            raise TargetError("FittedReference(start=...) has points outside of the bounds of the variables.")
+            raise TargetError("FittedReference(start=...) has points outside the bounds of the variables.")
         return points
 
 
-def _start_of(given: Any, v: Any) -> FloatArray:
-    value = _value(given, v)
+def _start_of(given: ArrayLike | None, v: Variable) -> FloatArray:
+    value = _default_start(v) if given is None else np.asarray(given, dtype=np.float64)
     try:
         return np.broadcast_to(value, v.shape).ravel()
     except ValueError:
@@ -152,22 +154,21 @@ def _start_of(given: Any, v: Any) -> FloatArray:
         ) from None
 
 
-def _value(given: Any, v: Any) -> Any:
-    """The start of a variable, if none is given: 0, 1 above a bound, or the middle."""
-    if given is not None:
-        return np.asarray(given, dtype=np.float64)
+def _default_start(v: Variable) -> float:
+    """Return 0, or 1 from a single bound, or the middle between two bounds."""
+    lower, upper = float(v.lower), float(v.upper)
     if v.transform == "simplex":
         return 1.0 / v.natural_size
-    if math.isfinite(v.lower) and math.isfinite(v.upper):
-        return 0.5 * (v.lower + v.upper)
-    if math.isfinite(v.lower):
-        return v.lower + 1.0
-    return v.upper - 1.0 if math.isfinite(v.upper) else 0.0
+    if math.isfinite(lower) and math.isfinite(upper):
+        return 0.5 * (lower + upper)
+    if math.isfinite(lower):
+        return lower + 1.0
+    return upper - 1.0 if math.isfinite(upper) else 0.0
 
 
 @compiled_with_memory
 def bounded_vector(line: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return the variables of a point on the line."""
+    """Return the variables of an unconstrained vector."""
     x = np.empty(line.size)
     for i in range(line.size):
         x[i] = from_line(line[i], lower[i], upper[i])
@@ -178,7 +179,7 @@ def bounded_vector(line: FloatArray, lower: FloatArray, upper: FloatArray) -> Fl
 def log_correction(
     u: FloatArray, line: FloatArray, lower: FloatArray, upper: FloatArray, constant: FloatArray
 ) -> float:
-    """Log of |dx/du| over the density of u: what turns a density of x into the ratio that the engine anneals."""
+    """Return log(|dx/du| / N(u)), which turns the density of x into the likelihood that the engine anneals."""
     total = float(constant[0])
     for i in range(u.size):
         total += log_jacobian(line[i], lower[i], upper[i]) + 0.5 * u[i] * u[i]
@@ -195,7 +196,7 @@ def pull_back(
     slopes: FloatArray,
     gradient: FloatArray,
 ) -> None:
-    """Turn the slopes of the log-density in x into the gradient of the ratio in u."""
+    """Write the gradient in u of that likelihood's logarithm, from the slopes of the log-density in x."""
     for i in range(u.size):
         slopes[i] = line_slope(slopes[i], line[i], lower[i], upper[i])
     affine_pullback(factor, slopes, gradient)
@@ -204,7 +205,7 @@ def pull_back(
 
 
 class FittedMap:
-    """The state map of a fitted reference: from standard normal u to mean + factor u on the line, to the variables."""
+    """The state map of a fitted reference: standard normal u, unconstrained mean + factor u, variables."""
 
     mixes = True
     data: Mapping[str, FloatArray]
@@ -215,7 +216,7 @@ class FittedMap:
         self.bounded = (self.lower > -HUGE) | (self.upper < HUGE)
         self.mean, self.factor, self.constant = np.zeros(size), np.eye(size), np.zeros(1)
         self.sticks = [(v.start, v.stop) for v in space.variables if v.transform == "simplex"]
-        # changed in place when the law is fitted anew
+        # changed in place when the reference is fitted again
         self.data = {
             "reference__mean": self.mean,
             "reference__factor": self.factor,
@@ -224,43 +225,50 @@ class FittedMap:
             "reference__upper": self.upper,
         }
         terms = [f"stick_log_jacobian(x[{a}:{b}])" for a, b in self.sticks]
-        # in brackets, so that compiled and plain functions add in one order
+        # in brackets, so that compiled and plain functions add in the same order
         self.term = f"({' + '.join(['log_correction(u, line, lower, upper, constant)', *terms])})"
         self.pullback = [f"add_stick_jacobian_slope(x[{a}:{b}], out[{a}:{b}])" for a, b in self.sticks]
         self.pullback += ["pull_back(u, line, lower, upper, factor, out.copy(), out)"]
 
-    def set_law(self, mean: FloatArray, covariance: FloatArray) -> None:
-        """Put a normal law in place of the last."""
-        factor = np.linalg.cholesky(covariance)
+    def parameters(self) -> tuple[FloatArray, FloatArray]:
+        """Return copies of the mean and of the Cholesky factor of the covariance."""
+        return self.mean.copy(), self.factor.copy()
+
+    def set_parameters(self, mean: FloatArray, factor: FloatArray) -> None:
+        """Set the normal distribution, in place, to one that `parameters` has returned, with the same bits."""
         self.mean[:], self.factor[:] = mean, factor
         self.constant[0] = np.log(np.diag(factor)).sum() + 0.5 * self.dimension * math.log(2 * math.pi)
 
-    def refit(self, draws: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Fit the law to draws of the target chain, and return how states turn into those of the new law.
+    def set_moments(self, mean: FloatArray, covariance: FloatArray) -> None:
+        """Set the normal distribution, in place, by its mean and covariance."""
+        self.set_parameters(mean, np.asarray(np.linalg.cholesky(covariance), dtype=np.float64))
 
-        The last law counts for as many draws as say little about a covariance, spread included: a law whose mean is
-        still far off stays wide, and the first of all is forgotten as rounds grow longer.
+    def refit(self, draws: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Fit the distribution to draws of the target chain, and return the map from old states to new ones.
+
+        The last distribution, with its covariance, counts as 10 + 2 d draws, too few to determine a covariance: as long
+        as the mean is far off the fit stays wide, and the first one is forgotten as rounds grow longer.
         """
         from scipy.linalg import solve_triangular
 
-        old_mean, old_factor = self.mean.copy(), self.factor.copy()
+        old_mean, old_factor = self.parameters()
         points = old_mean + draws @ old_factor.T
         share = len(points) / (len(points) + 10 + 2 * self.dimension)
         found = points.mean(axis=0)
         mean = (1 - share) * old_mean + share * found
         covariance = (1 - share) * (old_factor @ old_factor.T + np.outer(old_mean - mean, old_mean - mean))
         covariance += share * ((points - mean).T @ (points - mean) / len(points))
-        self.set_law(mean, covariance)
+        self.set_moments(mean, covariance)
 
         def carry(states: FloatArray) -> FloatArray:
-            away = old_mean + states @ old_factor.T - self.mean
-            carried: FloatArray = solve_triangular(self.factor, away.T, lower=True).T
+            centred = old_mean + states @ old_factor.T - self.mean
+            carried: FloatArray = solve_triangular(self.factor, centred.T, lower=True).T
             return carried
 
         return carry
 
     def to_line(self, vector: FloatArray) -> FloatArray:
-        """Return the point on the line of a vector of variables as they are stored."""
+        """Return the unconstrained vector of a vector of variables as they are stored."""
         return np.array([to_line(x, a, b) for x, a, b in zip(vector, self.lower, self.upper, strict=True)])
 
     def forward(self, state: FloatArray) -> FloatArray:
@@ -269,14 +277,14 @@ class FittedMap:
         return vector
 
     def log_term(self, state: FloatArray) -> float:
-        """Return what is added to the user's log-density, in Python."""
+        """Return the term that is added to the user's log-density, in Python."""
         line = affine(state, self.mean, self.factor)
         total = log_correction(state, line, self.lower, self.upper, self.constant)
         vector = bounded_vector(line, self.lower, self.upper)
         return float(total) + sum(stick_log_jacobian(vector[a:b]) for a, b in self.sticks)
 
     def pull_back(self, state: FloatArray, gradient: FloatArray) -> None:
-        """Turn a gradient in the variables as they are stored into one in the state, in Python."""
+        """Turn a gradient in the stored variables into one in the state, in place, in Python."""
         line = affine(state, self.mean, self.factor)
         vector = bounded_vector(line, self.lower, self.upper)
         for a, b in self.sticks:
@@ -284,7 +292,7 @@ class FittedMap:
         pull_back(state, line, self.lower, self.upper, self.factor, gradient.copy(), gradient)
 
     def lines(self, datum: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
-        """Code that makes the variables from the state."""
+        """Return code that computes the variables from the state."""
         lines = [f"{name} = {datum(f'reference__{name}')}" for name in ("mean", "factor", "constant", "lower", "upper")]
         lines += ["line = affine(u, mean, factor)", "x = bounded_vector(line, lower, upper)"]
         return lines, {

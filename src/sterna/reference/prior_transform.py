@@ -1,20 +1,21 @@
-"""A prior given as a map from the unit cube, as nested samplers take it."""
+"""A prior given as a map from the unit cube, as for nested samplers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import types as numba_types
+from numpy.typing import ArrayLike
 
+from sterna.distributions import Distribution, Uniform
 from sterna.errors import TargetError
 from sterna.ground.user_function import CannotCompile, compile_user_function, short_reason
-from sterna.reference.distributions import Distribution, Uniform
 from sterna.reference.space import Real, Space, space_of
 from sterna.types import FloatArray
 
 _TINY = float(np.finfo(np.float64).tiny)
-_VECTOR = types.Array(types.float64, 1, "C", readonly=True)
+_VECTOR = numba_types.Array(numba_types.float64, 1, "C", readonly=True)
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,10 @@ class PriorTransform:
     Parameters
     ----------
     transform
-        `transform(u)` returns the parameters, as many as there are numbers in u, which lie strictly between 0 and 1.
-        Compiled if Numba can compile it; else it runs as Python, and so does the likelihood.
+        `transform(u)` returns the parameters, one for each number in u; these lie strictly between 0 and 1.
+        Compiled if Numba can compile it; otherwise it runs as Python, and so does the likelihood.
     parameters
-        The names of the parameters, or their number: then they are one vector `x`.
+        The names of the parameters, or their number, for one vector `x`.
 
     Examples
     --------
@@ -43,65 +44,66 @@ class PriorTransform:
     ['a', 'b']
     """
 
-    transform: Callable[..., Any]
+    transform: Callable[[FloatArray], ArrayLike]
     parameters: Sequence[str] | int
 
     def __post_init__(self) -> None:
         if not callable(self.transform):
-            raise TargetError(f"PriorTransform({self.transform!r}, ...): give a function of a vector of the unit cube.")
-        named = isinstance(self.parameters, Sequence) and not isinstance(self.parameters, str)
-        number = len(self.parameters) if named else self.parameters  # type: ignore[arg-type]
+            raise TargetError(f"PriorTransform({self.transform!r}, ...): give a function of a vector in the unit cube.")
+        number: object = self.parameters
+        if isinstance(self.parameters, Sequence) and not isinstance(self.parameters, str):
+            number = len(self.parameters)
         if not isinstance(number, (int, np.integer)) or number < 1:
             raise TargetError(
                 f"PriorTransform(..., {self.parameters!r}): give the names of the parameters, or their number."
             )
 
     def read(self) -> tuple[Space, list[Distribution]]:
-        """Return the space of the parameters, and the uniform law of the cube."""
+        """Return the space of the parameters, and the uniform distribution on the cube."""
         if isinstance(self.parameters, (int, np.integer)):
-            size, kinds = int(self.parameters), {"x": Real(shape=int(self.parameters))}
+            size, types = int(self.parameters), {"x": Real(shape=int(self.parameters))}
         else:
-            size, kinds = len(self.parameters), {name: Real() for name in self.parameters}
-            if len(kinds) < size:
-                raise TargetError(f"PriorTransform(..., {self.parameters!r}): each parameter needs a name of its own.")
+            size, types = len(self.parameters), {name: Real() for name in self.parameters}
+            if len(types) < size:
+                raise TargetError(f"PriorTransform(..., {self.parameters!r}): each parameter needs its own name.")
         cube = Uniform(0.0, 1.0, shape=size)
-        # quantiles are infinite at the ends
+        # quantiles may be infinite at the ends
         inside = replace(cube.coordinates, lower=np.full(size, _TINY), upper=np.full(size, 1.0 - 2.0**-53))
         cube.coordinates = inside
         cube_map = CubeMap(self.transform, size)
         cube_map.forward(np.full(size, 0.5))
-        return space_of(kinds, cube_map), [cube]
+        return space_of(types, cube_map), [cube]
 
 
 class CubeMap:
-    """The state map of a prior transform."""
+    """The state map of a prior transform, from the unit cube to the parameters."""
 
     mixes = True
     data: Mapping[str, FloatArray]
 
-    def __init__(self, transform: Callable[..., Any], dimension: int) -> None:
+    def __init__(self, transform: Callable[[FloatArray], ArrayLike], dimension: int) -> None:
         self.transform, self.dimension, self.data = transform, dimension, {}
 
     def forward(self, state: FloatArray) -> FloatArray:
-        """Return the parameters of a point of the cube."""
+        """Return the parameters of a point in the cube."""
         found = np.asarray(self.transform(state), dtype=np.float64)
         if found.shape != (self.dimension,):
             raise TargetError(
                 f"The prior transform returned an array of shape {found.shape} for {self.dimension} uniform numbers: "
-                "it must return as many parameters."
+                "it must return one parameter for each."
             )
         return found
 
-    def lines(self, datum: Any) -> tuple[list[str], dict[str, Any]]:
-        """Code that calls the compiled transform."""
+    def lines(self, datum: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
+        """Return code that calls the compiled transform."""
         try:
             compiled = compile_user_function(self.transform)
             compiled.compile((_VECTOR,))
-        except Exception as error:  # Numba raises all sorts of errors for what it does not support
+        except Exception as error:  # Numba raises many types of errors for what it does not support
             raise CannotCompile(f"so does the prior transform ({short_reason(error)})") from error
         lines = [
             "x = np.asarray(transform(frozen(u))).astype(np.float64)",
             f"if x.size != {self.dimension}:",
-            "    raise ValueError('the prior transform returned another number of parameters')",
+            "    raise ValueError('the prior transform must return one parameter for each number in u')",
         ]
         return lines, {"transform": compiled}

@@ -1,47 +1,47 @@
-"""A distribution known by its quantiles alone: any one-dimensional law, in Python."""
+"""Any one-dimensional distribution of SciPy, by its quantiles, in Python."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from sterna.distributions import Distribution, Normal
 from sterna.errors import TargetError
 from sterna.ground.user_function import CannotCompile
-from sterna.reference.distributions import Distribution, Normal
 from sterna.types import FloatArray
 
-# Where the quantiles of a law end, its other values get the last of them; so much of its mass may be theirs.
-MOST_BEYOND = 1e-5
-# As far from the middle as standard normal numbers are tried, in steps: SciPy's quantile of 1 - q is often the end
-# of the support from 8.3 on, and the last is the largest with a probability above zero.
-STEPS = (*np.arange(0.5, 8.5, 0.5).tolist(), 12.0, 20.0, 37.0)
-# A law without a distribution function of its own is summed term by term, up to so many.
-MOST_TERMS = 1e5
-FINE_STEPS = np.arange(-7.0, 7.0, 0.05)
+# If quantiles cannot be computed beyond some point, the last one stands for the rest, up to this probability.
+MAX_PROBABILITY_BEYOND = 1e-5
+# Standard normal numbers at which quantiles are tried, from the median outwards. From 8.3 on SciPy's quantile of 1 - q
+# is often the end of the support, and beyond 37 the normal tail probability underflows.
+TRIED_STEPS = (*np.arange(0.5, 8.5, 0.5).tolist(), 12.0, 20.0, 37.0)
+# SciPy sums the probabilities of a discrete distribution without a distribution function; no more terms than this.
+MAX_TERMS = 1e5
+TRIED_STEPS_OF_SUMS = np.arange(-7.0, 7.0, 0.05)
 
 
 class Quantile(Distribution):
-    """A law whose quantiles SciPy knows, stored as standard normal numbers z of the same probabilities.
+    """A frozen distribution of SciPy, stored as standard normal numbers z of the same probabilities.
 
-    The value is the quantile at Phi(z), from below or from above, so that both tails keep what digits SciPy has. Where
-    SciPy's quantiles are infinite or take too long, the last one before stands for the rest: MOST_BEYOND of the law at
-    each end at most, and some 1e-15 of most laws.
+    The value is the quantile at Phi(z), computed from the nearer tail so that both tails keep SciPy's precision. If
+    SciPy's quantiles are infinite or take too long, the last computable one stands for the rest, which has at most the
+    probability MAX_PROBABILITY_BEYOND at each end, and about 1e-15 for most distributions.
     """
 
-    def __init__(self, law: Any, name: str, shape: tuple[int, ...], whole: bool, what: str) -> None:
-        self.law, self.name, self.whole = law, name, whole
-        self._given = {"law": name}
+    def __init__(self, frozen: Any, name: str, shape: tuple[int, ...], whole: bool, what: str) -> None:
+        self.frozen, self.name, self.whole = frozen, name, whole
+        self._given = {"frozen": name}
         self.shape = shape
         self.coordinates = Normal(0.0, 1.0, shape=shape).coordinates
-        self.lower, self.upper = (np.broadcast_to(end, shape).ravel() for end in law.support())
-        with np.errstate(all="ignore"):  # SciPy's, where a quantile is infinite
-            self.ends = self._summed_ends() if _is_summed(law) else self._ends(what)
-        for beyond, end in zip(_tails(self.ends), ("lowest", "highest"), strict=True):
-            if beyond > MOST_BEYOND:
+        self.lower, self.upper = (np.broadcast_to(end, shape).ravel() for end in frozen.support())
+        with np.errstate(all="ignore"):  # SciPy warns if a quantile is infinite
+            self.ends = self._summed_ends() if _is_summed(frozen) else self._ends(what)
+        for beyond, end in zip(_probabilities_beyond(self.ends), ("lowest", "highest"), strict=True):
+            if beyond > MAX_PROBABILITY_BEYOND:
                 raise TargetError(
                     f"{what}: SciPy cannot compute the quantiles of {name} for the {end} {beyond:.1g} of draws: give a "
-                    "law with a lighter tail or with bounds, or a sterna.Reference with your own draws and density."
+                    "distribution with a lighter tail or with bounds, or a sterna.Reference(draw, log_density)."
                 )
 
     def values(self, z: FloatArray) -> FloatArray:
@@ -49,15 +49,15 @@ class Quantile(Distribution):
         return self._quantiles(np.clip(z, *self.ends))
 
     def _ends(self, what: str) -> tuple[float, float]:
-        """Return between which z all quantiles are finite and in order."""
+        """Return the lowest and highest z between which all quantiles are finite and increasing."""
         ones = np.ones(len(self.coordinates.lower))
         middle = self._tried(0.0 * ones)
         if not np.isfinite(middle).all():
-            raise TargetError(f"{what}: {self.name} has no median: its parameters are not allowed.")
+            raise TargetError(f"{what}: {self.name} has no finite median: its parameters are not allowed.")
         found = []
         for side in (-1.0, 1.0):
             end, last = 0.0, middle
-            for step in STEPS:
+            for step in TRIED_STEPS:
                 values = self._tried(side * step * ones)
                 if not (np.isfinite(values) & (side * (values - last) >= 0)).all():
                     break
@@ -66,15 +66,18 @@ class Quantile(Distribution):
         return found[0], found[1]
 
     def _summed_ends(self) -> tuple[float, float]:
-        """Return up to which z few terms are summed; from below, as one step too far may take all memory."""
+        """Return the lowest z, and the highest for which few terms are summed.
+
+        It is searched from below, because one step too far may exhaust the memory.
+        """
         ones = np.ones(len(self.coordinates.lower))
         few = itertools.takewhile(
-            lambda z: (self._tried(z * ones) - self.lower < MOST_TERMS).all(), FINE_STEPS.tolist()
+            lambda z: (self._tried(z * ones) - self.lower < MAX_TERMS).all(), TRIED_STEPS_OF_SUMS.tolist()
         )
         return -37.0, max(few, default=-37.0)
 
     def _tried(self, z: FloatArray) -> FloatArray:
-        """Return quantiles, or NaN where SciPy's search for them fails."""
+        """Return quantiles, or NaN if SciPy's search for them fails."""
         try:
             return self._quantiles(z)
         except (ArithmeticError, RuntimeError):
@@ -86,30 +89,30 @@ class Quantile(Distribution):
         tail = ndtr(-np.abs(z)).reshape(self.shape)
         above = (z > 0).reshape(self.shape)
         if above.all():
-            found = self.law.isf(tail)
+            found = self.frozen.isf(tail)
         elif not above.any():
-            found = self.law.ppf(tail)
+            found = self.frozen.ppf(tail)
         else:
-            found = np.where(above, self.law.isf(tail), self.law.ppf(tail))
+            found = np.where(above, self.frozen.isf(tail), self.frozen.ppf(tail))
         return np.asarray(found, dtype=np.float64).ravel()
 
 
-def _is_summed(law: Any) -> bool:
-    """Whether SciPy sums the probabilities of a law without an upper end."""
+def _is_summed(frozen: Any) -> bool:
+    """Whether SciPy sums the probabilities of a distribution without an upper bound."""
     from scipy import stats
 
-    own = type(law.dist)._cdf
-    return own is stats.rv_discrete._cdf and bool(np.isinf(law.support()[1]).any())
+    cdf = type(frozen.dist)._cdf
+    return cdf is stats.rv_discrete._cdf and bool(np.isinf(frozen.support()[1]).any())
 
 
-def _tails(ends: tuple[float, float]) -> tuple[float, float]:
+def _probabilities_beyond(ends: tuple[float, float]) -> tuple[float, float]:
     from scipy.special import ndtr
 
     return float(ndtr(ends[0])), float(ndtr(-ends[1]))
 
 
 class QuantileMap:
-    """The state map of a reference some of whose variables are known by quantiles."""
+    """The state map of a reference in which the values of some variables are quantiles."""
 
     mixes = False
     data: Mapping[str, FloatArray]
@@ -125,11 +128,11 @@ class QuantileMap:
         ]
 
     def forward(self, state: FloatArray) -> FloatArray:
-        """Return the state with quantiles in their places."""
-        for place, distribution in self.parts:
-            state[place] = distribution.values(state[place])
+        """Return the state with quantiles in place of standard normal numbers."""
+        for coordinates, distribution in self.parts:
+            state[coordinates] = distribution.values(state[coordinates])
         return state
 
-    def lines(self, datum: Any) -> tuple[list[str], dict[str, Any]]:
-        """Say that there is no compiled form."""
+    def lines(self, datum: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
+        """Raise CannotCompile, because there is no compiled form."""
         raise CannotCompile(f"the quantiles of {self.parts[0][1].name} are Python")

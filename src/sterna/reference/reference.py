@@ -1,4 +1,4 @@
-"""The reference: independent named distributions, or the user's own pair (draw, log density)."""
+"""The reference: independent distributions by name, or a user's pair of functions (draw, log_density)."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.distributions import FAMILIES, Distribution
+from sterna.distributions.base import N_CONSTANTS
 from sterna.errors import TargetError
 from sterna.reference.adapters import as_distribution
-from sterna.reference.distributions import Distribution
 from sterna.reference.fitted_reference import FittedReference
 from sterna.reference.prior_transform import PriorTransform
 from sterna.reference.quantile import Quantile, QuantileMap
-from sterna.reference.space import Kind, Real, Space, bounds_inside, space_of
-from sterna.types import FloatArray
+from sterna.reference.space import Real, Space, VariableType, bounds_inside, space_of
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference given by two functions of the user's own, for variables that depend on each other.
+    """A reference given by two functions, for variables that depend on each other.
 
     Parameters
     ----------
@@ -28,16 +28,16 @@ class Reference:
         `draw(rng)` returns one exact, independent draw: a tuple with one entry per variable, or one flat vector.
         `rng` is a `numpy.random.Generator`. Further arguments are taken from the target's data by name.
     log_density
-        The log-density of the same law, normalised; it takes variables and data by name, or one flat vector.
+        The normalised log-density of the same distribution; it takes variables and data by name, or one flat vector.
     space
         The variables, as a dict of `Real`, `Integer`, `Binary` and `Simplex`. By default one unbounded real
         vector `x` of the length that `draw` returns.
     gradient
-        The gradient of `log_density`, for explorers that follow it; as `gradient` of `sterna.Target`.
+        The gradient of `log_density`, for explorers that use gradients; see `gradient` of `sterna.Target`.
     local_change
         `local_change(x, i, new)` (and data by name) returns the change of the log-density when coordinate i of the flat
-        state x becomes `new`; as `local_change` of `sterna.Target`. A simplex is stored as the fractions broken off a
-        stick, and the density is then that of the fractions.
+        state x becomes `new`; see `local_change` of `sterna.Target`. A simplex is stored as the fractions broken off a
+        stick, and the density is then the density of the fractions.
 
     Examples
     --------
@@ -55,37 +55,38 @@ class Reference:
     >>> target = sterna.Target(log_likelihood, reference)
     """
 
-    draw: Callable[..., Any]
-    log_density: Callable[..., Any]
-    space: Mapping[str, Kind] | None = field(default=None)
-    gradient: Callable[..., Any] | None = None
-    local_change: Callable[..., Any] | None = None
+    draw: Callable[..., object]
+    log_density: Callable[..., object]
+    space: Mapping[str, VariableType] | None = field(default=None)
+    gradient: Callable[..., object] | None = None
+    local_change: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("draw", self.draw), ("log_density", self.log_density)):
             if not callable(value):
                 raise TargetError(
-                    f"A reference needs two functions, and {name} is {value!r}. Parallel tempering draws its first "
-                    "chain from the reference at every scan: give draw(rng) and log_density, or a dict."
+                    f"A reference needs two functions, but {name} is {value!r}. Parallel tempering draws its first "
+                    "chain from the reference in every scan: give draw(rng) and log_density, or a dict of "
+                    "distributions."
                 )
 
-    def sized(self, data: Mapping[str, Any] | None) -> Space:
-        """Return the space, with the length of an undeclared vector found by drawing once."""
+    def sized(self, data: Mapping[str, object] | None) -> Space:
+        """Return the space; without a declared one, draw once to find the length of the vector."""
         if self.space is not None:
             if not isinstance(self.space, Mapping):
                 raise TargetError(
                     f'Reference(space={self.space!r}): give a dict of variables, such as {{"x": sterna.Real()}}.'
                 )
-            for name, kind in self.space.items():
-                if not isinstance(kind, Kind):
+            for name, variable_type in self.space.items():
+                if not isinstance(variable_type, VariableType):
                     raise TargetError(
-                        f"Reference(space=...): {name!r} is {kind!r}; give sterna.Real(), sterna.Integer(), "
+                        f"Reference(space=...): {name!r} is {variable_type!r}; give sterna.Real(), sterna.Integer(), "
                         "sterna.Binary() or sterna.Simplex(n)."
                     )
             return space_of(self.space)
-        named = list(inspect.signature(getattr(self.draw, "py_func", self.draw)).parameters)[1:]
-        known = {name: value for name, value in (data or {}).items() if name in named}
-        example = getattr(self.draw, "py_func", self.draw)(np.random.default_rng(0), **known)
+        draw = getattr(self.draw, "py_func", self.draw)
+        parameters = list(inspect.signature(draw).parameters)[1:]
+        example = draw(np.random.default_rng(0), **{k: value for k, value in (data or {}).items() if k in parameters})
         try:
             size = np.size(np.asarray(example, dtype=np.float64))
         except (TypeError, ValueError):
@@ -96,9 +97,9 @@ class Reference:
 
 
 def space_and_distributions(
-    reference: Any, data: Mapping[str, Any] | None = None
+    reference: object, data: Mapping[str, object] | None = None
 ) -> tuple[Space, list[Distribution] | None]:
-    """Read what a user gave as the reference; the distributions are None for a pair of functions."""
+    """Read the reference that a user gave; the distributions are None for a pair of functions."""
     if isinstance(reference, Reference):
         return reference.sized(data), None
     if isinstance(reference, (PriorTransform, FittedReference)):
@@ -106,8 +107,8 @@ def space_and_distributions(
     if isinstance(reference, Mapping):
         named = {name: _distribution(name, part) for name, part in reference.items()}
         found = list(named.values())
-        by_quantiles = any(isinstance(distribution, Quantile) for distribution in found)
-        return space_of(named, QuantileMap(found) if by_quantiles else None), found
+        has_quantiles = any(isinstance(distribution, Quantile) for distribution in found)
+        return space_of(named, QuantileMap(found) if has_quantiles else None), found
     if as_distribution(reference, "reference") is not None:
         return space_and_distributions({"x": reference})
     raise TargetError(
@@ -115,45 +116,40 @@ def space_and_distributions(
     )
 
 
-def _distribution(name: str, part: Any) -> Distribution:
+def _distribution(name: str, part: object) -> Distribution:
     """Read one variable's distribution."""
     found = as_distribution(part, f"reference[{name!r}]")
     if found is None:
         raise TargetError(
-            f"reference[{name!r}] is {part!r}, which is no distribution of sterna's, nor of SciPy, NumPyro or PyMC; "
+            f"reference[{name!r}] is {part!r}, which is no distribution of sterna, SciPy, NumPyro or PyMC; "
             f"write for instance {{{name!r}: sterna.Normal(0, 1)}}, or give a sterna.Reference(draw, log_density)."
         )
     return found
 
 
 def coordinate_tables(space: Space, distributions: list[Distribution] | None) -> dict[str, NDArray[Any]]:
-    """Build the engine's tables of coordinates; a joint reference has bounds and value types only."""
+    """Build the engine's tables of coordinates; a joint reference has only bounds and value types."""
     if distributions is None:
-        return _tables_of_kinds(space)
-    tables: list[FloatArray] = []
-    numbers, kinds, value_types = [], [], []
+        return _tables_without_families(space)
+    parts = [distribution.coordinates for distribution in distributions]
+    constants = [part.constants.copy() for part in parts]
     offset = 0
-    for distribution in distributions:
-        part = distribution.coordinates
-        own = part.numbers.copy()
+    for part, columns in zip(parts, constants, strict=True):
         if part.table.size:
-            own[:, 0] += offset
-            tables.append(part.table)
+            # the first constant is a place in the table, which holds those of all variables
+            columns[:, 0] += offset
             offset += part.table.size
-        numbers.append(own)
-        kinds.append(np.full(len(own), part.kind))
-        value_types.append(np.full(len(own), part.value_type))
     return {
-        "value_type": np.concatenate(value_types).astype(np.int64),
-        "lower": np.concatenate([d.coordinates.lower for d in distributions]),
-        "upper": np.concatenate([d.coordinates.upper for d in distributions]),
-        "family": np.concatenate(kinds).astype(np.int64),
-        "constants": np.concatenate(numbers).ravel(),
-        "table": np.concatenate([*tables, np.zeros(1)]),
+        "value_type": np.concatenate([np.full(len(part.lower), part.value_type) for part in parts]).astype(np.int64),
+        "lower": np.concatenate([part.lower for part in parts]),
+        "upper": np.concatenate([part.upper for part in parts]),
+        "family": np.concatenate([np.full(len(part.lower), FAMILIES.index(part.family)) for part in parts]),
+        "constants": np.concatenate(constants).ravel(),
+        "table": np.concatenate([*(part.table for part in parts), np.zeros(1)]),
     }
 
 
-def _tables_of_kinds(space: Space) -> dict[str, NDArray[Any]]:
+def _tables_without_families(space: Space) -> dict[str, NDArray[Any]]:
     value_type = np.concatenate([np.full(v.size, v.value_type) for v in space.variables]).astype(np.int64)
     lower, upper = bounds_inside(space)
     return {
@@ -161,6 +157,6 @@ def _tables_of_kinds(space: Space) -> dict[str, NDArray[Any]]:
         "lower": lower,
         "upper": upper,
         "family": np.zeros(len(value_type), dtype=np.int64),
-        "constants": np.zeros(4 * len(value_type)),
+        "constants": np.zeros(N_CONSTANTS * len(value_type)),
         "table": np.zeros(1),
     }

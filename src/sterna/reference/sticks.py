@@ -1,4 +1,4 @@
-"""Simplices as sticks: a vector of positive parts that sum to 1, stored as the fractions broken off in turn."""
+"""Stick-breaking: a vector of positive parts that sum to 1, stored as the fractions broken off a stick in turn."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from sterna.types import FloatArray
 
 @compiled_with_memory
 def stick(fractions: FloatArray) -> FloatArray:
-    """Compiled form of `sterna.reference.space.join_stick` for one vector."""
+    """Return the vector on the simplex of some fractions; the compiled form of `join_stick`."""
     result = np.empty(fractions.size + 1)
     rest = 1.0
     for k in range(fractions.size):
@@ -22,7 +22,7 @@ def stick(fractions: FloatArray) -> FloatArray:
 
 
 def join_stick(fractions: FloatArray, library: Any = np) -> Any:
-    """Vectors on the simplex from the fractions broken off a stick, along the last axis."""
+    """Return vectors on the simplex from fractions along the last axis, by NumPy or JAX."""
     rest = library.cumprod(1.0 - fractions, axis=-1)
     first = library.concatenate([library.ones_like(rest[..., :1]), rest[..., :-1]], axis=-1)
     return library.concatenate([fractions * first, rest[..., -1:]], axis=-1)
@@ -30,7 +30,7 @@ def join_stick(fractions: FloatArray, library: Any = np) -> Any:
 
 @compiled_with_memory
 def break_stick(parts: FloatArray, fractions: FloatArray) -> None:
-    """Write the fractions of a vector on the simplex; the inverse of `stick`."""
+    """Write the fractions of a vector on the simplex: the inverse of `stick`."""
     rest = 1.0
     for k in range(fractions.size):
         share = parts[k] / rest if rest > 0.0 else 0.5
@@ -40,7 +40,7 @@ def break_stick(parts: FloatArray, fractions: FloatArray) -> None:
 
 @compiled_with_memory
 def stick_log_jacobian(fractions: FloatArray) -> float:
-    """Log-determinant of the map from fractions to the simplex."""
+    """Return the log-determinant of the derivative of the map from fractions to the simplex."""
     total = 0.0
     for k in range(fractions.size):
         total += (fractions.size - 1 - k) * math.log1p(-fractions[k])
@@ -49,12 +49,12 @@ def stick_log_jacobian(fractions: FloatArray) -> float:
 
 @compiled_with_memory
 def stick_pullback(fractions: FloatArray, gradient: FloatArray, result: FloatArray) -> None:
-    """Turn a gradient with respect to the simplex into one with respect to the fractions."""
+    """Write the gradient with respect to the fractions, from that with respect to the vector on the simplex."""
     parts = stick(fractions)
     later = gradient[fractions.size] * parts[fractions.size]
     for k in range(fractions.size - 1, -1, -1):
         left = 1.0 - fractions[k]
-        # a stick that is used up has nothing left to share
+        # of a stick that is used up nothing remains to be shared
         rest = parts[k] / fractions[k] if fractions[k] > 0.0 else 0.0
         result[k] = gradient[k] * rest - later / left
         later += gradient[k] * parts[k]

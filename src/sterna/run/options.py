@@ -5,6 +5,7 @@ from collections.abc import Sized
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sterna.engine.schemes import find_scheme
 from sterna.errors import OptionError
@@ -27,7 +28,7 @@ class Options:
     n_copies: object = 1
     explorations: object = "auto"
     scheme: object = "deo"
-    schedule: object = None
+    schedule: ArrayLike | None = None
     keep: object = "target"
     thin: object = 1
     keep_energies: object = False

@@ -9,14 +9,14 @@ import numpy as np
 
 from sterna.errors import TargetError
 from sterna.reference.fitted_reference import FittedReference
-from sterna.reference.space import Kind
+from sterna.reference.space import VariableType
 from sterna.target.target import Target
 
 
 def from_log_prior(
     log_likelihood: Callable[..., Any],
     log_prior: Callable[..., Any],
-    space: Mapping[str, Kind] | int,
+    space: Mapping[str, VariableType] | int,
     data: Mapping[str, Any] | None = None,
     *,
     start: Any = None,

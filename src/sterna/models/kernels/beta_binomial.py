@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
+from sterna.distributions.gamma_draw import log_gamma_draw
 from sterna.engine.program import Program, refresh
-from sterna.engine.stream_draws import log_gamma_draw
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, check_passes
 from sterna.explorers.explorable import ExplorableTarget

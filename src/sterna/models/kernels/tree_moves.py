@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 from numba import types
 
+from sterna.distributions.gamma_draw import log_gamma_draw
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
-from sterna.engine.stream_draws import log_gamma_draw
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, annealed, check_passes
 from sterna.explorers.explorable import ExplorableTarget

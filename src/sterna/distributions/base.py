@@ -1,0 +1,178 @@
+"""What all distributions share: the record of a family, and the base class that checks arguments and stores them."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, SupportsIndex, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sterna.errors import TargetError
+from sterna.ground.values import EXACT, HUGE, REAL
+from sterna.types import FloatArray
+
+# The numbers that the engine stores for each coordinate, whatever its family.
+N_CONSTANTS = 4
+
+Shape: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | None
+Given: TypeAlias = ArrayLike | "Distribution" | None
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """The functions of a one-dimensional family, all compiled.
+
+    Their arguments are found by name: constants of the coordinate, `x`, the `table` shared by all coordinates, the
+    replica's random `stream` and NumPy's generator `rng` on the same stream.
+    """
+
+    constants: tuple[str, ...]
+    """Names of up to four numbers per coordinate, computed once, when the distribution is made."""
+    log_density: Callable[..., float]
+    """Log-density at an `x` inside the support."""
+    draw: Callable[..., float]
+    """One draw from the `stream` alone, for explorers; it may round to the edge of an open support."""
+    slope: Callable[..., float] | None = None
+    """Derivative of the log-density; None if it is 0, or if x is an integer."""
+    draw_with_numpy: Callable[..., float] | None = None
+    """One draw by NumPy's `rng`, for the reference chain, if that is faster than `draw`."""
+    value_type: int = REAL
+    open_support: bool = False
+    """Whether finite ends of the support are excluded, because the density may be 0 or infinite there."""
+
+
+Conversion: TypeAlias = "str | Callable[..., Distribution | None]"
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """Distributions of other libraries that are members of a family, by the name that the library gives them.
+
+    Each comes with the names of the library's parameters in the order of sterna's arguments ("loc scale"), or with a
+    function of the library's parameters and, for NumPyro and PyMC, of the variable's `shape`. A parameter with a
+    default may be missing in the library.
+    """
+
+    scipy: Mapping[str, Conversion] = field(default_factory=dict)
+    """By the name in `scipy.stats`. Parameters have been broadcast. None says that sterna has no such distribution."""
+    numpyro: Mapping[str, Conversion] = field(default_factory=dict)
+    """By the name of the class. Parameters are attributes of the object."""
+    pymc: Mapping[str, Conversion] = field(default_factory=dict)
+    """By the name of the random operation, whose parameters come in their order: PyTensor's, scales and not rates."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinates of one variable as the engine stores them, all independent under the reference."""
+
+    family: Family
+    constants: FloatArray
+    """(coordinates, N_CONSTANTS), in the order of `Family.constants`."""
+    lower: FloatArray
+    upper: FloatArray
+    table: FloatArray = field(default_factory=lambda: np.empty(0))
+    """Further numbers of the variable; its first constant is then the place in the table where a coordinate begins."""
+
+    @property
+    def value_type(self) -> int:
+        """Whether values are real, integer or binary."""
+        return self.family.value_type
+
+
+class Distribution:
+    """A distribution of the reference: its shape, its coordinates, and how the user sees them."""
+
+    family: ClassVar[Family]
+    """Of a distribution whose coordinates are stored as they are."""
+    adapters: ClassVar[Adapters] = Adapters()
+
+    shape: tuple[int, ...]
+    """Shape of the variable that a likelihood receives."""
+    coordinates: Coordinates
+    transform: str = "none"
+    """How coordinates become the variable: "none", "simplex" (stick-breaking) or "affine"."""
+    affine: tuple[FloatArray, FloatArray] | None = None
+    """Offset and matrix of an affine transform."""
+    lower: float | FloatArray = -math.inf
+    upper: float | FloatArray = math.inf
+    whole: bool = False
+    """Whether the variable is an integer although its coordinates are real."""
+
+    _given: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{key}={value!r}" for key, value in self._given.items())
+        return f"{type(self).__name__}({given})"
+
+    def _take(self, shape: Shape, **arguments: ArrayLike) -> list[FloatArray]:
+        """Check that the arguments are finite numbers, broadcast them with the shape, and return them flat."""
+        self._given = {**arguments, **({} if shape is None else {"shape": shape})}
+        arrays = [self._finite(name, value) for name, value in arguments.items()]
+        requested = None if shape is None else as_shape(shape)
+        try:
+            self.shape = np.broadcast_shapes(*(array.shape for array in arrays)) if requested is None else requested
+            return [np.broadcast_to(array, self.shape).ravel() for array in arrays]
+        except ValueError:
+            raise TargetError(
+                f"{self!r}: arguments of shapes {[array.shape for array in arrays]} do not broadcast"
+                + ("." if shape is None else f" to shape {shape}.")
+            ) from None
+
+    def _finite(self, name: str, value: ArrayLike) -> FloatArray:
+        """Check that an argument is a finite number or a non-empty array of them."""
+        try:
+            if np.asarray(value).dtype.kind not in "biufO":  # NumPy would parse numbers in strings
+                raise TypeError
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TargetError(f"{self!r}: {name} must be a number or an array of numbers.") from None
+        self._require(np.isfinite(array), f"{name} must be finite")
+        self._require(array.size > 0, f"{name} must not be empty")
+        return array
+
+    def _require(self, condition: ArrayLike, requirement: str) -> None:
+        if not np.all(condition):
+            raise TargetError(f"{self!r}: {requirement}.")
+
+    def _store(
+        self, lower: float | FloatArray, upper: float | FloatArray, table: ArrayLike = (), **constants: ArrayLike
+    ) -> None:
+        """Set the support and the family's constants, all by name."""
+        if tuple(constants) != self.family.constants:
+            raise TypeError(f"{type(self).__name__} stores {tuple(constants)}; its family has {self.family.constants}")
+        size = math.prod(self.shape)
+        columns = np.zeros((size, N_CONSTANTS))
+        for column, values in enumerate(constants.values()):
+            columns[:, column] = values
+        self.lower, self.upper = lower, upper
+        low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), size).copy() for end in (lower, upper))
+        if self.family.open_support:
+            low, high = next_inside(low, +1), next_inside(high, -1)
+        limit = HUGE if self.family.value_type == REAL else EXACT
+        self.coordinates = Coordinates(
+            self.family,
+            columns,
+            np.clip(low, -limit, limit),
+            np.clip(high, -limit, limit),
+            np.asarray(table, dtype=np.float64),
+        )
+
+
+def as_shape(shape: object) -> tuple[int, ...]:
+    """Read a shape given as an integer or a tuple."""
+    sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    if not all(isinstance(n, (int, np.integer)) and n > 0 for n in sizes):
+        raise TargetError(f"shape={shape!r}: give a positive integer or a tuple of them.")
+    return tuple(int(n) for n in sizes)
+
+
+def next_inside(bounds: FloatArray, side: int) -> FloatArray:
+    """Return the next number inside an excluded bound; `side` is +1 for lower bounds and -1 for upper ones."""
+    tiny = np.finfo(np.float64).tiny
+    return np.where(bounds == 0, side * tiny, np.nextafter(bounds, side * np.inf))
+
+
+def log_gamma(values: FloatArray) -> FloatArray:
+    """Return the logarithm of the gamma function."""
+    return np.array([math.lgamma(value) for value in values])
