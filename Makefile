@@ -2,21 +2,27 @@
 
 CHECK := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(CHECK)' 2>/dev/null && echo $$p && break; done)
+COMPILE := from sterna import Normal, sample; sample(lambda x: -x * x, {"x": Normal(0, 1)}, n_rounds=3, explorer="slice", progress=False)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint laws figures evidence chains explorers ising models theory bench clean
+.PHONY: demo test lint engine laws figures evidence chains explorers ising models theory bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
 
-test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+# Both processes of the tests need the engine: it is compiled once, on the core that lint does not use.
+test: $(VENV)/.developing
+	@$(MAKE) -j 2 lint engine
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+engine: $(VENV)/.developing
+	@$(BIN)/python -c '$(COMPILE)'
 
 laws: $(VENV)/.developing
 	$(BIN)/python -m pytest tests -m laws

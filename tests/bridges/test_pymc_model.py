@@ -18,8 +18,10 @@ from scipy.special import ndtr
 import sterna
 from sterna.bridges import pymc_prior
 from sterna.bridges.pymc_model import Graphs
+from sterna.bridges.pymc_space import kinds_of
 from sterna.bridges.pytensor_numba import array_mode
 from sterna.command_line.commands import find_target
+from sterna.reference.space import space_of
 
 REALS = [name for name in CASES if name not in ("mixture_with_indicators", "change_point", "potts")]
 Y = np.array([1.0, 2.0, 0.5])
@@ -153,7 +155,10 @@ def test_what_pytensor_cannot_compile_runs_as_python():
     assert abs(found.value - stats.norm.logpdf(3.0, 0, math.sqrt(5.0))) < 4 * found.error
 
 
-def test_integers_have_the_bounds_of_their_laws():
+@pytest.mark.usefixtures("_nothing_compiled")
+def test_integers_have_the_bounds_of_their_distributions():
+    """By the step of `from_pymc` that finds them; the densities of so many families take half a minute to compile."""
+
     def write():
         a = pm.Binomial("a", 5, 0.5)
         b = pm.Geometric("b", 0.3)
@@ -164,7 +169,9 @@ def test_integers_have_the_bounds_of_their_laws():
         pm.DiracDelta("g", 3)
         pm.Potential("all", (a + b + d + f) * 1.0 + c.sum() + e.sum())
 
-    kinds = {v.name: (v.lower, v.upper, v.value_type) for v in sterna.from_pymc(built(write)).space.variables}
+    model = built(write)
+    space = space_of(kinds_of(model, pymc_prior.PriorDraw(model).checked_example()))
+    kinds = {v.name: (v.lower, v.upper, v.value_type) for v in space.variables}
     assert kinds["a"] == (0, 5, 1)
     assert kinds["b"] == (1, np.inf, 1)
     assert kinds["c"] == (0, 1, 2)
@@ -291,7 +298,7 @@ def test_initial_values_are_left_to_the_user():
     with pm.Model(coords={"side": ["low", "high"]}) as model:
         mu = pm.Normal("mu", [0.0, 1.0], 3.0, dims="side", initval=[-1.0, 1.0])
         pm.Normal("y", mu, 1.0, observed=[-2.0, 2.0])
-    result = sterna.sample(model, n_rounds=3, n_chains=3, progress=False)
+    result = sterna.sample(model, n_rounds=3, n_chains=3, explorer="slice", progress=False)
     assert list(result.summary) == ["mu[low]", "mu[high]"]
     assert list(model.rvs_to_initial_values[mu]) == [-1.0, 1.0]
 
@@ -299,7 +306,7 @@ def test_initial_values_are_left_to_the_user():
 def test_coordinates_that_repeat_hide_no_row_of_the_summary():
     with pm.Model(coords={"group": ["a", "a", "b"]}) as model:
         pm.Normal("y", pm.Normal("mu", dims="group"), 1.0, observed=[0.0, 1.0, 2.0])
-    result = sterna.sample(model, n_rounds=3, n_chains=3, progress=False)
+    result = sterna.sample(model, n_rounds=3, n_chains=3, explorer="slice", progress=False)
     assert list(result.summary) == ["mu[0]", "mu[1]", "mu[2]"]
 
 
@@ -307,7 +314,7 @@ def test_a_dimension_with_the_name_of_a_variable():
     with pm.Model(coords={"group": ["a", "b"]}) as model:
         pm.Normal("effect", 0.0, pm.HalfNormal("group"), dims="group")
         pm.Normal("y", model["effect"], 1.0, observed=[0.0, 1.0])
-    result = sterna.sample(model, n_rounds=3, n_chains=3, progress=False)
+    result = sterna.sample(model, n_rounds=3, n_chains=3, explorer="slice", progress=False)
     assert result.posterior["effect"].dims == ("copy", "draw", "effect_dim_0")
     assert result.posterior["group"].dims == ("copy", "draw")
     assert result.to_arviz()["posterior"]["effect"].shape[2:] == (2,)
@@ -317,7 +324,7 @@ def test_what_is_added_to_a_model_later_is_not_in_its_result():
     with pm.Model() as model:
         x = pm.Normal("x")
         pm.Normal("y", x, 1.0, observed=1.0)
-    result = sterna.sample(model, n_rounds=3, n_chains=3, progress=False)
+    result = sterna.sample(model, n_rounds=3, n_chains=3, explorer="slice", progress=False)
     with model:
         pm.Normal("w", x, 1.0, observed=[1.0, 2.0])
     assert list(result.to_arviz()["log_likelihood"].data_vars) == ["y"]

@@ -1,4 +1,4 @@
-"""The command line, run as a user runs it."""
+"""The command line, run as a user would run it."""
 
 import json
 import subprocess

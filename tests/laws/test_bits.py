@@ -22,7 +22,7 @@ REFERENCE = {"x": sterna.Normal(0, 5), "z": sterna.Poisson(3)}
 
 
 def bits(target=None, **options):
-    """Return all that a run measures, as bytes."""
+    """Return everything that a run records, as bytes."""
     target = target or sterna.Target(bimodal, REFERENCE)
     options = {"n_chains": 6, "n_rounds": 6, "n_copies": 3, "seed": 5, "progress": False, **options}
     result = sterna.sample(target, **options)
@@ -83,13 +83,13 @@ def test_seeds_copies_rounds_scans_and_replicas_differ():
         .chains["x"]
         .values
     )
-    # chain 0 is drawn anew at every scan: no value may ever come twice, in whatever copy, scan or replica
+    # chain 0 is a new draw at every scan: no value may occur twice, in any copy, scan or replica
     reference = draws[:, :, 0].ravel()
     assert len(np.unique(reference)) == len(reference)
 
 
 def test_the_number_of_copies_does_not_change_the_first():
-    """Copies are independent: with the schedule frozen from the start, copy 0 is the same in any company."""
+    """Copies are independent: with a fixed schedule, copy 0 does not depend on the number of copies."""
     target = sterna.Target(bimodal, REFERENCE)
     options = {"n_chains": 5, "n_rounds": 0, "n_scans": 100, "progress": False}
     alone = sterna.sample(target, **options).index_process[0]

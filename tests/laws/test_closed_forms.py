@@ -27,7 +27,7 @@ def run(name, **parameters):
 
 
 def check(result, rejections, cumulative, evidence):
-    """Compare sum of rejections, schedule and evidence with the exact ones."""
+    """Compare the sum of rejections, the schedule and the evidence with exact values."""
     last = result.last
     assert last.total_rejection_error <= 0.01
     assert abs(last.rejection.sum() - rejections.sum()) <= 4 * last.total_rejection_error
@@ -60,7 +60,7 @@ def test_ising():
 
 
 def test_the_exact_answers_themselves():
-    """The paper's numbers, from MODELS: log Z of Ising and discrete, and the barriers."""
+    """Log Z of the Ising and discrete models, and the barriers, compared with the paper."""
     assert exact.log_evidence(*ising_levels()) == pytest.approx(33.373175, abs=1e-6)
     assert exact.log_evidence(*exact.discrete_levels(2, 100.0)) == pytest.approx(np.log(302 / 5))
     assert exact.level_barrier(np.array([1.0]), *ising_levels())[0] == pytest.approx(3.0414, abs=1e-4)
@@ -69,7 +69,7 @@ def test_the_exact_answers_themselves():
 
 
 def test_faults_are_caught():
-    """A rejection 2 % off, a schedule one step off, an evidence with a wrong constant: each must fail the check."""
+    """A rejection 2 % off, a schedule one step off, an evidence with a wrong constant: each must fail."""
     result = run("normal", dim=20, precision=100.0)
     rejections = exact.normal_rejections(result.schedule, 20, 100.0)
     cumulative = exact.normal_barrier(result.schedule, 20, 100.0)
@@ -86,7 +86,7 @@ def test_faults_are_caught():
 
 @pytest.mark.laws
 def test_magnetic_and_rotor():
-    """Evidence of the magnetic model by the transfer matrix; the rotor's barrier is 3.30 by direct simulation."""
+    """Evidence of the magnetic model by transfer matrix; barrier of the rotor, 3.30 by direct simulation."""
     result = run("magnetic")
     levels = exact.ising_levels(5, coupling=0.5 * np.log(1 + np.sqrt(2)), field=0.1)
     assert abs(result.log_evidence.value - exact.log_evidence(*levels)) <= 4 * result.log_evidence.error

@@ -1,7 +1,7 @@
-"""Every explorer leaves every annealed law unchanged, at every beta.
+"""Every explorer leaves every annealed distribution invariant, at every beta.
 
-All comparisons of `CASES` together raise a false alarm with a probability of at most 0.001: each is made at 0.001 over
-their number, which is counted from the table. That holds for the short form and for the long one (`make laws`).
+All comparisons of `CASES` together raise a false alarm with probability at most 0.001: the level of each is 0.001
+divided by their number, which is counted from the table. This holds for the short form and the long one (`make laws`).
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""The paper's study of the Ising model by size, against Kaufman's solution of the finite lattice (`make laws`)."""
+"""The paper's study of the Ising model by size, and Kaufman's solution of the finite lattice (`make laws`)."""
 
 import kaufman
 import numpy as np
@@ -9,7 +9,7 @@ from sterna.models.ising import CRITICAL_COUPLING
 
 pytestmark = pytest.mark.laws
 
-# The paper's 30 chains, but for the largest lattice, whose swaps they would mostly reject.
+# The paper's 30 chains, except for the largest lattice, for which most swaps would be rejected.
 CHAINS = {5: 30, 10: 30, 20: 30, 30: 45}
 
 
@@ -25,7 +25,7 @@ def run(size, **options):
 
 
 def check_rejections(result, size):
-    """The sum of rejections is the exact one of the run's own schedule, within 4 standard errors: 6e-5."""
+    """Compare the sum of rejections with the exact one for the schedule of the run, within 4 standard errors: 6e-5."""
     exact = kaufman.rejections(result.schedule, size).sum()
     assert abs(result.rejection.sum() - exact) < 4 * result.last.total_rejection_error
 
@@ -48,10 +48,10 @@ def test_the_smallest_lattice_is_the_known_one():
 
 
 def test_rejections_are_exact(runs):
-    """Four sizes: false alarms of 2.5e-4 in all."""
+    """Four sizes: a false-alarm rate of 2.5e-4 in total."""
     for size, result in runs.items():
         check_rejections(result, size)
-    # planted fault: a lattice with borders
+    # planted fault: a lattice that is not periodic
     with pytest.raises(AssertionError):
         check_rejections(run(10, periodic=False), 10)
 
@@ -83,7 +83,7 @@ def test_the_papers_figure_for_twenty(runs):
 
 
 def densest(schedule):
-    """Middle of the smallest step of beta."""
+    """Return the midpoint of the smallest step of beta."""
     place = np.diff(schedule).argmin()
     return schedule[place : place + 2].mean()
 

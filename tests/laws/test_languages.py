@@ -10,7 +10,7 @@ import sterna
 
 
 def in_pymc():
-    """The eight schools, centred, as `numpyro_models.eight_schools` has them."""
+    """Return the eight schools, centred, as in `numpyro_models.eight_schools`."""
     with pm.Model() as model:
         mu = pm.Normal("mu", 0, 5)
         tau = pm.HalfCauchy("tau", 5)
@@ -21,8 +21,8 @@ def in_pymc():
 
 @pytest.mark.laws
 def test_log_densities_are_the_same():
-    """Both languages explore log tau, and lay mu, tau and theta out in the order of the model."""
-    # by default PyTensor rounds the logarithm of 2 in the half Cauchy law to single precision, 6e-8 off
+    """Both languages explore log tau, and store mu, tau and theta in the order of the model."""
+    # by default PyTensor rounds the logarithm of 2 in the half-Cauchy density to single precision, an error of 6e-8
     with pytensor.config.change_flags(cast_policy="numpy+floatX"):
         ours = sterna.from_pymc(in_pymc())
     theirs = sterna.from_numpyro(eight_schools, SCHOOL_EFFECTS, SCHOOL_ERRORS)

@@ -21,7 +21,7 @@ def gain(z):
 
 
 def test_errors_are_honest():
-    """Deviations over their standard errors are Student's t with 24 degrees: Kolmogorov-Smirnov at 1e-4, twice."""
+    """Deviations divided by standard errors are Student's t with 24 degrees of freedom: two tests at 1e-4."""
     target = sterna.Target(gain, {"z": sterna.Bernoulli(0.3, shape=20)})
     scores = []
     for seed in range(SEEDS):
@@ -36,13 +36,13 @@ def test_errors_are_honest():
         )
     for column in np.array(scores).T:
         assert stats.kstest(column, stats.t(24).cdf).pvalue > 1e-4
-        # the planted fault: errors half as large as they are, which 300 seeds tell apart at 3e-7
+        # planted fault: errors half as large, which 300 seeds detect at 3e-7
         assert stats.kstest(2.0 * column, stats.t(24).cdf).pvalue < 1e-4
 
 
 @pytest.mark.parametrize("scheme", ["deo", "seo"])
 def test_rates_over_many_round_trips(scheme):
-    """Within 4 standard errors of 400 batches (a false alarm of 8e-5), of which each is below 0.5 %."""
+    """Within 4 standard errors from 400 batches (a false-alarm rate of 8e-5); each standard error is below 0.5 %."""
     n_chains, scans, copies = 12, 100_000, 16
     target = sterna.Target(gain, {"z": sterna.Bernoulli(0.3, shape=20)})
     result = sterna.sample(

@@ -1,4 +1,4 @@
-"""Long runs of models in the paper's sizes, against answers that no parallel tempering gave."""
+"""Long runs of models with the paper's sizes, against answers obtained without parallel tempering."""
 
 import itertools
 
@@ -18,7 +18,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
 class SpikeSlab:
-    """Posterior of the spike and slab by importance sampling for every choice of switches.
+    """Return the posterior of the spike-and-slab model, by importance sampling for every choice of switches.
 
     Weights that are switched off integrate out. The first and last covariate are the same, so that only their sum
     counts, which is Cauchy with the scale of one or, if both are on, of two. That leaves three cases for them times 64
@@ -50,7 +50,7 @@ class SpikeSlab:
         self.scale, self.intercept, self.share, *self.switches = weight @ rows[:, 2:]
 
     def case(self, both, *others, draws):
-        """Log evidence of one choice with its relative variance, and the means of scale and intercept."""
+        """Return the log evidence of one choice with its relative variance, and the means of scale and intercept."""
         on = np.array([both > 0, *others], dtype=bool)
         width = np.concatenate([[1.0], np.array([max(both, 1), *np.ones(len(others))])[on] * self.spread[on]])
         x = self.sign[:, None] * np.column_stack([np.ones(len(self.sign)), self.covariates[:, on]])
@@ -61,7 +61,7 @@ class SpikeSlab:
             mode += np.linalg.solve(precision, x.T @ (1 - p) - 1e-3 * mode)
         proposal = stats.multivariate_t(mode, 1.2 * np.linalg.inv(precision), df=5)
         points = proposal.rvs(draws, random_state=self.rng).reshape(draws, -1)
-        # the slab with its scale integrated out, by Gauss and Legendre over the logarithm of the scale
+        # the slab with its scale integrated out, by Gauss-Legendre quadrature over the logarithm of the scale
         scales, nodes = np.exp(6 * NODES - 3), 6 * WEIGHTS * np.exp(6 * NODES - 3 - np.exp(6 * NODES - 3))
         ratio = points[:, None, :] / (scales[:, None] * width)
         slab = nodes / np.prod(np.pi * scales[:, None] * width * (1 + ratio**2), axis=-1)
@@ -77,7 +77,7 @@ def spike_slab_means(exact):
         lambda p: p["intercept"]: exact.intercept,
         lambda p: p["share"]: exact.share,
         lambda p: p["switch"][..., 0] + p["switch"][..., -1]: exact.switches[0],
-        # one covariate, given twice
+        # one covariate, included twice
         lambda p: p["switch"][..., 0] - p["switch"][..., -1]: 0.0,
     }
     return means | {lambda p, j=j: p["switch"][..., j]: exact.switches[j] for j in (1, 2, 3, 4, 6)}
@@ -85,7 +85,7 @@ def spike_slab_means(exact):
 
 @pytest.mark.parametrize("naive", [False, True])
 def test_spike_slab(naive):
-    """Evidence and ten means, at 6e-5 each; a third of a standard error by importance sampling makes that 2e-4."""
+    """Evidence and ten means, at 6e-5 each; importance sampling adds a third of a standard error: 2e-4."""
     exact = SpikeSlab(*simulate(), draws=15_000)
     assert exact.error < 0.02
     check_run(
@@ -99,19 +99,19 @@ def without_sex():
 
 
 def test_spike_slab_of_the_papers_data(monkeypatch):
-    """The same; the barrier is 4.7 in the paper."""
+    """The same; the barrier in the paper is 4.7."""
     use_real_data(monkeypatch)
     exact = SpikeSlab(*read(SHARED / "spike_slab_titanic" / "titanic.csv", 200), draws=15_000)
     assert exact.error < 0.02
     result = check_run(spike_slab(naive=True), exact.log_evidence, spike_slab_means(exact), n_chains=30, n_rounds=10)
     assert result.rejection.sum() == pytest.approx(4.7, rel=0.1)
-    # the planted fault: one covariate forgotten
+    # planted fault: one covariate omitted
     with pytest.raises(AssertionError):
         check_run(spike_slab(*without_sex()), exact.log_evidence, {}, n_chains=12, n_rounds=10)
 
 
 def test_ode_of_the_papers_data(monkeypatch):
-    """Evidence, five means and the weight of a mode, at 6e-5 each; the barrier is 6.4 in the paper."""
+    """Evidence, five means and the weight of a mode, at 6e-5 each; the barrier in the paper is 6.4."""
     use_real_data(monkeypatch)
     times, _, observations = np.loadtxt(SHARED / "ode_mrna" / "processed.csv", delimiter=",", skiprows=1).T
     assert len(times) == 52
@@ -119,10 +119,10 @@ def test_ode_of_the_papers_data(monkeypatch):
     for naive in (False, True):
         result = check_run(ode(naive=naive), evidence, ode_means(values), n_chains=50, n_rounds=12)
         assert result.global_barrier == pytest.approx(6.4, rel=0.1)
-        # modes change with restarts alone: batches of 800 scans, where other means have 200
+        # modes change only with restarts: batches of 800 scans instead of 200
         first = np.asarray(result.posterior["beta"] > result.posterior["delta"], dtype=float).ravel()
         batches = [part.mean() for part in np.array_split(first, 10)]
         assert stats.ttest_1samp(batches, 0.5).pvalue > 6e-5
-    # the planted fault: a prior ten times as wide
+    # planted fault: a prior that is ten times as wide
     with pytest.raises(AssertionError):
         check_run(ode(), evidence - np.log(10.0), {}, n_chains=50, n_rounds=12)

@@ -1,6 +1,6 @@
-"""Whole runs on NumPyro models, against conjugacy, quadrature and enumeration.
+"""Complete runs on NumPyro models, compared with conjugacy, quadrature and enumeration.
 
-Each of 38 comparisons allows what a right run exceeds with probability 6e-5: a false alarm of 0.002 for the file.
+Each of 38 comparisons fails for a correct run with probability 6e-5: a false-alarm rate of 0.002 for the file.
 """
 
 import pytest
@@ -38,7 +38,7 @@ class WithoutScale(handlers.scale):
 
 @pytest.mark.parametrize("fault", ["factor", "scale", "jacobian"])
 def test_faults_are_caught(fault, monkeypatch):
-    """A factor dropped, a scale ignored, a Jacobian left out: each must fail the check that a right run passes."""
+    """A missing factor, an ignored scale, a missing Jacobian: each must fail the check that a correct run passes."""
     name = {"factor": "censored", "scale": "normal_normal", "jacobian": "censored"}[fault]
     case = CASES[name]
     model = without_factor if fault == "factor" else case.model

@@ -1,4 +1,4 @@
-"""Kernels of the two phylogenies with planted faults, compiled, and the longer of their comparisons."""
+"""Compiled kernels of the two phylogenies with planted faults, and their longer comparisons."""
 
 import cancer_law
 import invariance
@@ -26,7 +26,7 @@ def test_five_species(beta):
     assert min(species_law.comparisons(species_law.model("short five"), beta)) > LEVEL
 
 
-# What is changed, and the beta at which it shows.
+# The planted change, and the beta at which it is detected.
 SPECIES_FAULTS = {
     "pairing not annealed": ("annealed(0.0, beta, one)", "annealed(0.0, 1.0, one)", 0.3),
     "the present pairing twice": ("u < p:", "u < 2.0 * p:", 1.0),
@@ -78,12 +78,12 @@ def test_faults_of_regraft(fault):
     assert min(cancer_law.comparisons("two loci", 0.5, kernel)) < LEVEL
 
 
-# Larger trees: states and data drawn together from the model, and then the state again given the data. Pairs of states
-# and data have the same law before and after, whatever the kernel needs of the way between.
+# Larger trees: states and data are drawn jointly from the model, and then the state again given the data. Pairs of
+# states and data have the same distribution before and after any number of applications of the kernel.
 
 
 def both(make, draw_pair, replicates, times):
-    """Return states and log-likelihoods, before and after the kernel at beta = 1, each with data of its own."""
+    """Return states and log-likelihoods, before and after the kernel at beta = 1, each with its own data."""
     rng = np.random.default_rng(1)
     before, after, log_densities = [], [], []
     for k in range(replicates):
@@ -97,7 +97,7 @@ def both(make, draw_pair, replicates, times):
 
 
 def test_species_and_sites_together():
-    """Eight taxa, forty sites; all at 1e-6 for each comparison: lengths, their law, energies, neighbours."""
+    """Eight taxa, forty sites; each comparison at 1e-6: lengths, their prior, energies, neighbours."""
 
     def draw_pair(rng):
         parent, length, shape, rate = species_draw(rng, 8)
@@ -119,7 +119,7 @@ def test_species_and_sites_together():
 
 
 def test_cells_and_observations_together():
-    """Twenty loci, thirty cells; all at 1e-6 for each comparison: rates, depths, sizes, energies."""
+    """Twenty loci, thirty cells; each comparison at 1e-6: rates, depths, sizes, energies."""
 
     def draw_pair(rng):
         parent, place, fpr, fnr = cancer_draw(rng, 20, 30, 0.1, 0.5)
@@ -130,13 +130,13 @@ def test_cells_and_observations_together():
     assert stats.ks_2samp(log_densities[:, 0], log_densities[:, 1]).pvalue > LEVEL
     for column, bound in ((-2, 0.1), (-1, 0.5)):
         assert stats.kstest(after[:, column] / bound, "uniform").pvalue > LEVEL
-    # children of the root, but for one of them: any of the other loci by itself, with probability 1/(L + 1)
+    # children of the root other than the first: each of the other loci with probability 1/(L + 1)
     children = (after[:, :20] == 20).sum(axis=1) - 1
     chances = stats.binom(19, 1 / 21).pmf(np.arange(20))
     assert invariance.chi_square(children, chances) > LEVEL
     cells = (after[:, 20:50] == 20).sum(axis=1)
     assert invariance.chi_square(cells, stats.binom(30, 1 / 21).pmf(np.arange(31))) > LEVEL
-    # a locus and a cell by number, as labels are exchangeable
+    # a locus and a cell given by number, because labels are exchangeable
     for column in (0, 19):
         counts = np.bincount(after[:, column].astype(int), minlength=21)[np.arange(21) != column]
         assert stats.chisquare(counts[:-1]).pvalue > LEVEL

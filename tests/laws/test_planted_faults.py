@@ -1,6 +1,6 @@
-"""Kernels with a fault that changes the law are caught, by the comparison that the kernels themselves pass.
+"""Kernels with a fault that changes the distribution fail the comparison that the kernels themselves pass.
 
-Every explorer has at least two. A fault that stays unseen would say that the comparison is blind to its kind.
+Every explorer has at least two. An undetected fault would show that the comparison cannot detect faults of its kind.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ DRAWS = 20_000
 
 
 class Fault(NamedTuple):
-    """What is wrong with an explorer, the law by which it shows, and the text to change."""
+    """A fault of an explorer, the distribution on which it is detected, and the text to change."""
 
     explorer: str
     what: str
@@ -31,7 +31,7 @@ class Fault(NamedTuple):
     """The file with the fault, if it is not the kernel's own."""
 
 
-# The file of an explorer's kernel, where it has another name.
+# The file of an explorer's kernel, if it has another name.
 FILES = {
     "hmc": "hamiltonian",
     "mala": "hamiltonian",
@@ -43,7 +43,7 @@ FILES = {
 }
 # The folder of a kernel that serves built-in models alone.
 FOLDERS = {"heat_bath": "models/kernels"}
-# The function that is the kernel, where there are several.
+# The kernel function, if the file has several.
 FUNCTIONS = {
     "gibbs, conditional": "explore_by_conditional",
     "heat bath": "explore_spins",
@@ -55,7 +55,7 @@ FUNCTIONS = {
     "best": "explore_on_trial",
     "best, on trial": "explore_on_trial",
 }
-# Fewer degrees of freedom than usual, so that Student's draws and normal ones differ by more than draws can hide.
+# Fewer degrees of freedom than usual, so that the difference between Student's t and normal draws is detectable.
 OTHERS = {"fitted, heavy": sterna.Fitted(moves=2, freedom=2.0)}
 
 LINE, LEAP = "line_moves", "leapfrog"
@@ -161,7 +161,7 @@ FAULTS = [
 
 @cache
 def module(kernel, path, old, new):
-    """Compile the file of a kernel anew, with a fault in it or in another file whose functions it uses."""
+    """Compile the file of a kernel again, with a fault in it or in another file whose functions it uses."""
     kernel_path, fault = FOLDERS.get(kernel, "explorers") + f"/{kernel}.py", [(old, new)]
     if not path:
         return load(kernel_path, fault, compiled=True)
@@ -172,7 +172,7 @@ def module(kernel, path, old, new):
 
 
 def case_of(place):
-    """Three faults of every explorer are tried at each change, the others, whose compilation is long, by the laws."""
+    """Three faults of every explorer are in `make test`, the others, which compile slowly, in `make laws`."""
     fault = FAULTS[place]
     before = sum(one.explorer == fault.explorer for one in FAULTS[:place])
     marks = [pytest.mark.laws] if before >= 3 else []
@@ -190,5 +190,5 @@ def test_fault_is_caught(fault):
 
 def test_every_explorer_has_two():
     counts = Counter(fault.explorer.split(",")[0] for fault in FAULTS)
-    # those of moves are beside their other tests
+    # faults of moves are tested in tests/explorers/test_move.py
     assert min(counts[name.split(",")[0]] for name in CASES if not name.startswith("move")) >= 2

@@ -1,4 +1,4 @@
-"""Twelve PyMC models as their users write them, against answers that neither PyMC nor sterna had a part in."""
+"""Twelve PyMC models as users write them, compared with answers computed without PyMC and sterna."""
 
 import re
 import runpy
@@ -12,13 +12,13 @@ pytestmark = pytest.mark.laws
 
 @pytest.mark.parametrize("name", CASES)
 def test_model(name):
-    """Evidence and means within 4 standard errors: a false alarm of 6e-5 for each of 43 numbers, 3e-3 in all."""
+    """Evidence and means within 4 standard errors: a false-alarm rate of 6e-5 for each of 43 numbers, 3e-3 in total."""
     result = check_case(CASES[name], n_rounds=12, n_copies=2)
     assert result.warnings == []
 
 
 def test_page_and_example(capsys):
-    """Run the page's program, and the example; evidence within 4 standard errors of quadrature's: 6e-5."""
+    """Run the program of the page, and the example; evidence within 4 standard errors of quadrature: 6e-5."""
     root = Path(__file__).parents[2]
     (code,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "pymc.md").read_text(), re.DOTALL)
     scope = {}

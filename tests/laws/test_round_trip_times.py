@@ -7,7 +7,7 @@ from sterna import theory
 
 
 def check(last, scheme, **size):
-    """Compare all three, and see that the other scheme's time is told apart."""
+    """Compare all three, and check that the time of the other scheme is rejected."""
     rates, rejection = engine_rates(last + 1, scheme, **size)
     expected = theory.expected_round_trip_time(rejection, scheme)
     other = theory.expected_round_trip_time(rejection, "seo" if scheme == "deo" else "deo")
@@ -15,14 +15,14 @@ def check(last, scheme, **size):
     for time, error in (expected_time(rates, last + 1), (trips.mean, trips.error)):
         assert error < 0.03 * expected
         assert abs(time - expected) <= 5 * error
-        # the planted fault
+        # planted fault
         assert abs(time - other) > 5 * error
 
 
 @pytest.mark.parametrize("scheme", ["deo", "seo"])
 @pytest.mark.parametrize("last", [5, 10])
 def test_theorem_simulation_and_engine_agree(last, scheme):
-    """Within 5 standard errors, of 24 copies for the engine: a false alarm of 5e-5 each, 2e-4 for all."""
+    """Within 5 standard errors (for the engine, from 24 copies): a false-alarm rate of 5e-5 each, 2e-4 in total."""
     check(last, scheme, n_rounds=10, n_scans=4000, n_copies=24)
 
 
@@ -30,5 +30,5 @@ def test_theorem_simulation_and_engine_agree(last, scheme):
 @pytest.mark.parametrize("scheme", ["deo", "seo"])
 @pytest.mark.parametrize("last", [30, 100])
 def test_theorem_simulation_and_engine_agree_for_many_chains(last, scheme):
-    """Within 5 standard errors, of 40 copies for the engine: a false alarm of 1e-5 each."""
+    """Within 5 standard errors (for the engine, from 40 copies): a false-alarm rate of 1e-5 each."""
     check(last, scheme, n_rounds=13, n_scans=20_000, n_copies=40)

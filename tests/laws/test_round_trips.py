@@ -28,7 +28,7 @@ def gain(z):
 
 
 def brute_force_counts(positions, last):
-    """Count by the definition alone: first N after a 0, then first 0 after that, for each replica."""
+    """Count by the definition: first N after a 0, then first 0 after that, for each replica."""
     restarts = round_trips = 0
     for path in positions.T:
         seen_reference = seen_target = False
@@ -47,12 +47,12 @@ def closed_form_counts(last, scans):
     return max(0, (scans - last + 1) // 2), max(0, (scans - 2 * last) // 2)
 
 
-# the one coordinate that there is
+# the only coordinate
 COORDINATE = np.zeros(1, dtype=np.int64)
 
 
 def counts_after_every_scan(last, n_scans):
-    """The engine's own counts after each scan, and the index process."""
+    """Return the engine's counts after each scan, and the index process."""
     target = sterna.Target(certain, {"z": sterna.Normal()})
     copy, record = new_copy(last + 1, 1), new_record(n_scans, last + 1, 1, 0, 1)
     plan = Plan(
@@ -80,7 +80,7 @@ def test_counts_when_every_swap_is_accepted(last):
 
 
 def test_a_miscount_would_show():
-    """The planted fault: counting from the second scan on, as if the first were even."""
+    """Planted fault: counting from the second scan on, as if the first were even."""
     counts, _ = counts_after_every_scan(4, 50)
     assert counts != [closed_form_counts(4, scans + 1) for scans in range(1, 51)]
 
@@ -101,7 +101,7 @@ def test_counts_with_rejections_match_brute_force():
 
 
 def test_legs_begun_in_tuning_count_when_they_end_in_sampling():
-    """Tuning of 2 + 4 scans starts legs that no count of the sampling phase alone could see."""
+    """Tuning of 2 + 4 scans starts trips that a count of the sampling phase alone would miss."""
     target = sterna.Target(certain, {"z": sterna.Normal()})
     result = sterna.sample(target, n_chains=11, n_rounds=2, n_scans=6, progress=False)
     assert result.restarts > 0
@@ -110,15 +110,15 @@ def test_legs_begun_in_tuning_count_when_they_end_in_sampling():
 
 # --- rates under independent exploration ---
 #
-# n independent binary coordinates, each with its own term: one pass of the heat bath draws all of them anew
-# from the annealed law, so exploration is exactly independent.
+# n independent binary coordinates, each with its own term: one pass of the heat bath draws all of them from the
+# annealed distribution, so exploration is exactly independent.
 
 COORDINATES, CHANCE = 30, 0.5
 
 
 @functools.cache
 def rates(n_chains, scheme):
-    """Measured rate, its standard error over 8 copies and 25 batches each, and the exact prediction."""
+    """Return the measured rate, its standard error from 8 copies with 25 batches each, and the exact prediction."""
     scans = 16_000
     target = sterna.Target(gain, {"z": sterna.Bernoulli(CHANCE, shape=COORDINATES)})
     result = sterna.sample(
@@ -135,7 +135,7 @@ def rates(n_chains, scheme):
 
 
 def restarts_in_batches(positions, batches):
-    """Restarts by the batch in which they end."""
+    """Return the numbers of restarts by the batch in which they end."""
     last = positions.shape[1] - 1
     ends = np.zeros(len(positions), dtype=int)
     for path in positions.T:
@@ -148,11 +148,11 @@ def restarts_in_batches(positions, batches):
 @pytest.mark.parametrize("scheme", ["deo", "seo"])
 @pytest.mark.parametrize("n_chains", [4, 8, 16, pytest.param(32, marks=pytest.mark.laws)])
 def test_rates_are_those_of_the_theorem(n_chains, scheme):
-    """Within 4 standard errors from 200 batches: a false alarm of 9e-5 each, below 1e-3 for all eight."""
+    """Within 4 standard errors from 200 batches: a false-alarm rate of 9e-5 each, below 1e-3 for all eight."""
     measured, error, predicted = rates(n_chains, scheme)
     assert error < 0.03 * predicted
     assert abs(measured - predicted) <= 4 * error
-    # the planted fault: the other scheme's rate, which takes N where this one takes 1 or the reverse
+    # planted fault: the rate of the other scheme, with N instead of 1 or 1 instead of N
     swapped = n_chains - 2 if scheme == "deo" else 2 - n_chains
     assert abs(measured - 1 / (1 / predicted + 2 * swapped)) > 4 * error
 

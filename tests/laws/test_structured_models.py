@@ -1,4 +1,4 @@
-"""The paper's models of many dependent variables, on its data, with its numbers of chains (`make laws`)."""
+"""The paper's models with many dependent variables, with its data and numbers of chains (`make laws`)."""
 
 import math
 
@@ -16,13 +16,13 @@ pytestmark = [pytest.mark.laws, needs_data, pytest.mark.usefixtures("real_data")
 
 
 def check_barrier(result, paper):
-    """Both estimates within 10 % of the paper's, which is a plain sum of rejections."""
+    """Check that both estimates are within 10 % of the paper's, which is the plain sum of rejections."""
     assert result.rejection.sum() == pytest.approx(paper, rel=0.1)
     assert result.global_barrier == pytest.approx(paper, rel=0.1)
 
 
 def collapsed_rockets():
-    """Evidence and means of m and s by quadrature over the two, with all p integrated out in closed form."""
+    """Return evidence and means of m and s by quadrature, with all p integrated out in closed form."""
     launches, failures = read(FOLDER / "hierarchical_rockets" / "failure_counts.csv")
     t, u = np.linspace(-12, 12, 600)[:, None], np.linspace(-8, 6, 600)[None, :]
     m, s = 1 / (1 + np.exp(-t)), np.exp(u)
@@ -38,7 +38,7 @@ def collapsed_rockets():
 
 
 def test_hierarchical():
-    """Evidence and two means within 4 standard errors: false alarms of 6e-5 each."""
+    """Evidence and two means within 4 standard errors: a false-alarm rate of 6e-5 each."""
     log_evidence, m, s = collapsed_rockets()
     assert log_evidence == pytest.approx(-474.2014, abs=1e-4)
     result = sterna.sample(sterna.models.hierarchical(), n_chains=30, n_rounds=11, progress=False)
@@ -49,13 +49,13 @@ def test_hierarchical():
 
 
 def first_labels(result):
-    """Whether each draw has the first of the two labelings: (copies, draws)."""
+    """Return whether each draw has the first of the two labelings: (copies, draws)."""
     mu = result.posterior["mu"].values
     return (mu[..., 0] < mu[..., 1]).astype(float)
 
 
 def check_halves(first):
-    """The labelings have their halves within 4 standard errors of at most 0.02.
+    """Check that each labeling has half of the draws, within 4 standard errors of at most 0.02.
 
     The error is the larger of two: by the autocorrelation of draws, and by 25 batches of each copy. A batch has at
     least 1600 scans, and labels are remembered for about 100: 50 000 draws of the 300 count for 530. By the batches
@@ -71,7 +71,7 @@ def check_halves(first):
     ("size", "n_chains", "n_scans", "barrier"), [(300, 30, 45_000, 8.2), (150, 20, 40_000, 5.5)], ids=["300", "150"]
 )
 def test_mixture(size, n_chains, n_scans, barrier):
-    """Both labelings have their half: see `check_halves`."""
+    """Both labelings have half of the draws: see `check_halves`."""
     target = sterna.models.mixture(size=size)
     result = sterna.sample(target, n_chains=n_chains, n_rounds=10, n_scans=n_scans, n_copies=2, progress=False)
     assert result.explorations == 1
@@ -104,7 +104,7 @@ def test_copy_number():
     target = sterna.models.copy_number()
     result = sterna.sample(target, n_chains=50, n_rounds=10, n_scans=2954, progress=False)
     check_barrier(result, 13.0)
-    # the curve of a profile of twice the copies is lower by log 2
+    # the curve of a profile with twice the copies is lower by log 2
     level = result.posterior["f"].values[..., 0].ravel()
     doubled = level < np.median(level[level > level.max() - 0.5]) - 0.5 * math.log(2.0)
     assert 0.02 < doubled.mean() < 0.98

@@ -1,4 +1,4 @@
-"""The swap kernel and the whole scan, by enumeration of every outcome of the engine's own source."""
+"""The swap kernel and the complete scan, by enumeration of every outcome of the engine's own source."""
 
 import itertools
 import math
@@ -35,7 +35,7 @@ def joint_law(schedule):
 
 
 def swap_matrix(schedule, parity, faults=()):
-    """Transition matrix of one communication step over the states of all chains."""
+    """Return the transition matrix of one communication step over the states of all chains."""
     forks = Forks()
     code = load("engine/communication.py", faults, swap_uniform=lambda key, pair: Symbol(forks))
     points = list(itertools.product(range(3), repeat=len(schedule)))
@@ -51,7 +51,7 @@ def swap_matrix(schedule, parity, faults=()):
             accepted = np.zeros(len(schedule) - 1)
             code.measure(schedule, log_densities, replica_of, accepted)
             code.swap(chain_of, replica_of, accepted, parity, None)
-            assert (chain_of[replica_of] == chains).all(), "the two maps must stay inverse to each other"
+            assert (chain_of[replica_of] == chains).all(), "the two maps must be inverse to each other"
             return tuple(replica_of)
 
         for probability, replicas in forks.outcomes(step):
@@ -87,7 +87,7 @@ def test_planted_swap_faults_are_caught(fault):
 
 
 def acceptance_gap(faults=()):
-    """Largest distance between the code's acceptance probability and the paper's formula."""
+    """Return the largest difference between the code's acceptance probability and the paper's formula."""
     code = load("engine/communication.py", faults)
     numbers = [(0.0, 0.3, -5.0, 2.0), (0.2, 0.9, 1.0, -3.0), (0.0, 1e-9, -1e12, 4.0), (0.5, 1.0, 0.1, 0.1)]
     formula = [math.exp(min(0.0, (b1 - b0) * (-l1 + l0))) for b0, b1, l0, l1 in numbers]
@@ -95,7 +95,7 @@ def acceptance_gap(faults=()):
 
 
 def test_acceptance_is_the_formula_which_a_scaled_one_is_not():
-    """A scaled acceptance keeps the law, so only the formula can tell."""
+    """A scaled acceptance leaves the distribution invariant, so only the formula can detect it."""
     scaled = [("return math.exp(min(", "return 0.9 * math.exp(min(")]
     matrix = swap_matrix(SCHEDULES[0], EVEN, scaled)
     assert invariance_gap(joint_law(SCHEDULES[0]), matrix) < 1e-12
@@ -108,7 +108,7 @@ def test_likelihood_zero_is_never_passed_on():
     assert code.acceptance(0.0, 1e-300, -math.inf, 5.0) == 0.0
 
 
-# --- the whole scan: two binary coordinates, three chains, through the source of run_scans ---
+# --- the complete scan: two binary coordinates, three chains, through the source of run_scans ---
 
 SCHEDULE = np.array([0.0, 0.4, 1.0])
 CHANCE = np.array([0.3, 0.6])
@@ -119,7 +119,7 @@ def pair_log_likelihood(x):
 
 
 def scan_matrix(parity, faults=None):
-    """Transition matrix of one full scan (exploration, then swaps) as the engine's source performs it."""
+    """Return the transition matrix of one full scan (exploration, then swaps) of the engine's source."""
     faults = faults or {}
     forks = Forks()
     names = {
@@ -134,7 +134,7 @@ def scan_matrix(parity, faults=None):
     program_code.coordinate_log_density = densities.coordinate_log_density
     program_code.draw_coordinate = densities.draw_coordinate
     program_code.likelihood_value = lambda address, x, dimension, data: pair_log_likelihood(x)
-    # the only pointer that a slice asks for is that of its coordinates
+    # the only pointer that slice sampling uses is that of its coordinates
     names = names | {"as_pointer": lambda address, kind: np.arange(2)}
     explorer = load("explorers/slice.py", faults.get("slice", ()), **names)
     explorer.first_coordinate = lambda updates, dimension, stream: 0
@@ -192,7 +192,7 @@ def _scan_matrix(code, program, forks):
 
 
 def scan_law():
-    """The product of the three annealed laws over the states of one scan."""
+    """Return the product of the three annealed distributions over the states of one scan."""
     points = list(itertools.product((0.0, 1.0), repeat=2))
     prior = np.array([math.prod(np.where(np.array(p) == 1, CHANCE, 1 - CHANCE)) for p in points])
     energy = np.array([pair_log_likelihood(p) for p in points])

@@ -1,4 +1,4 @@
-"""A likelihood that is zero on most of the reference: a jump of the barrier at beta = 0 that no schedule can mend."""
+"""A likelihood that is zero on most of the reference: a jump of the barrier at beta = 0 that no schedule can remove."""
 
 import math
 
@@ -18,7 +18,7 @@ def run(**options):
 
 @pytest.mark.parametrize("n_chains", [10, 20])
 def test_tuned_in_spite_of_zeros(n_chains):
-    """Evidence and share of zeros within 4 standard errors: a false alarm of 6e-4 for each run."""
+    """Evidence and fraction of zeros within 4 standard errors: a false-alarm rate of 6e-4 for each run."""
     result = run(n_chains=n_chains)
     others = result.rejection[1:]
     assert np.ptp(others) <= 0.05
@@ -27,7 +27,7 @@ def test_tuned_in_spite_of_zeros(n_chains):
     assert abs(result.log_evidence.value - exact) <= 4 * result.log_evidence.error
     scans = result.settings.n_scans
     assert abs(result.last.zero_share - 0.9) <= 4 * math.sqrt(0.09 / scans)
-    # reported with the jump, which the optimal rate counts as one step
+    # the reported barrier includes the jump, which counts as one step in the optimal rate
     jump = result.last.zero_share
     assert result.global_barrier == pytest.approx(jump + result.last.barrier.smooth.y[-1])
     assert result.cumulative_barrier(0.0) == 0
@@ -47,7 +47,7 @@ def test_draws_stay_where_the_likelihood_is_positive():
 
 
 def test_left_in_the_jump_would_pull_the_schedule_to_zero(monkeypatch):
-    """The planted fault: with the share left in, most chains crowd at the reference and the others reject more."""
+    """Planted fault: without removing zeros, most chains are near the reference and the others reject more."""
     from sterna.tuning import rounds
 
     fair = run(n_chains=20)
@@ -62,14 +62,14 @@ def test_left_in_the_jump_would_pull_the_schedule_to_zero(monkeypatch):
 def rare(x):
     if x > 0.0005:
         return -np.inf
-    # not flat: without other rejections a blind round would leave the schedule alone anyhow
+    # not flat: without other rejections, a round without information would not change the schedule anyway
     return -0.5 * ((x - 0.00025) / 1e-5) ** 2
 
 
 def test_rounds_that_saw_only_zeros_do_not_mislead():
-    """Short rounds in which no draw of the reference has a likelihood say nothing of the first interval.
+    """Short rounds in which all draws of the reference have likelihood zero tell nothing about the first interval.
 
-    Taken as an interval without barrier they would drive beta_1 towards 1. Evidence within 4 standard errors.
+    Treated as an interval without barrier, they would move beta_1 towards 1. Evidence within 4 standard errors.
     """
     result = sterna.sample(rare, {"x": sterna.Uniform(0, 1)}, n_chains=10, n_rounds=12, progress=False)
     blind = [r for r in result.rounds if r.zero_share == 1]

@@ -1,4 +1,4 @@
-"""The README and the examples, run as they stand."""
+"""The README, the documentation and the examples, run as written."""
 
 import importlib.util
 import math
@@ -29,7 +29,7 @@ def test_readme(capsys):
 
 
 def test_moving_in(capsys):
-    """All ways in give one evidence: each within 4 standard errors of quadrature, 6e-5 each."""
+    """All calls give the same evidence: each within 4 standard errors of quadrature, 6e-5 each."""
     blocks = re.findall(r"```python( pymc)?\n(.*?)```", (ROOT / "docs" / "moving_in.md").read_text(), re.DOTALL)
     if importlib.util.find_spec("pymc") is None:
         blocks = [block for block in blocks if not block[0]]
@@ -56,7 +56,7 @@ def test_example(capsys):
 
 
 def test_example_is_right():
-    """Weight and evidence within 4 standard errors of the grid's: a false alarm of 1e-3 with 25 batches."""
+    """Weight and evidence within 4 standard errors of the grid: a false-alarm rate of 1e-3 with 25 batches."""
     example = runpy.run_path(str(ROOT / "examples" / "transmitter.py"))
     import sterna
 
@@ -68,7 +68,7 @@ def test_example_is_right():
 
 
 def test_jax_page(capsys):
-    """Its examples run, each on its own; both signs of the mean are seen, and plates are dimensions."""
+    """The examples run, each on its own; both signs of the mean are sampled, and plates are dimensions."""
     first, second = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "jax.md").read_text(), re.DOTALL)
     scope = {}
     exec(first, scope)

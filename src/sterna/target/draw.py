@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sterna.engine import callback
 from sterna.engine.program import DRAW
@@ -77,7 +78,7 @@ def storing_lines(space: Space, by_variable: bool) -> list[str]:
     return lines
 
 
-def check_draw(space: Space, drawn: Any) -> None:
+def check_draw(space: Space, drawn: ArrayLike | tuple[ArrayLike, ...]) -> None:
     """Check the shapes and the values of a draw."""
     variables = space.variables
     if isinstance(drawn, tuple):

@@ -26,6 +26,7 @@ from sterna.target.user_function import (
     UserFunction,
     check_callable,
     enter,
+    enter_compiled,
 )
 from sterna.target.vectorized import Vectorized, batch_entry, vectorized_function
 from sterna.types import FloatArray
@@ -36,7 +37,7 @@ LIKELIHOOD_GRADIENT = EntryPoint(
 REFERENCE_GRADIENT = EntryPoint(
     GRADIENT, callback.python_reference_gradient, "reference_gradient", callback.REFERENCE_GRADIENT
 )
-# No callback: without compiled code for both gradients at once, the two functions above are called.
+# No callback: without compiled code for both gradients at once, the engine calls the two functions above.
 BOTH_GRADIENTS = EntryPoint(WHOLE_GRADIENT, None, "whole_gradient")
 
 
@@ -143,7 +144,10 @@ def both_gradients(compile_whole: Callable[[], object], dimension: int) -> UserF
         ]
         return compile_entry(compile_whole(), "def entry(state, beta, gradient, data):", lines, {}, WHOLE_GRADIENT)
 
-    return UserFunction("gradient", BOTH_GRADIENTS, compile, python_form=None)
+    def python_form(_: Inputs) -> PythonForm:
+        raise NotImplementedError("without compiled code each gradient has its own function")
+
+    return UserFunction("gradient", BOTH_GRADIENTS, compile, python_form)
 
 
 class Gradients:
@@ -173,6 +177,6 @@ class Gradients:
         if self._compile_whole is None:
             return []
         try:
-            return [enter(both_gradients(self._compile_whole, self._inputs.space.dimension), self._inputs)]
+            return [enter_compiled(both_gradients(self._compile_whole, self._inputs.space.dimension), self._inputs)]
         except CannotCompile:
             return []

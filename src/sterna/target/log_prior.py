@@ -1,15 +1,16 @@
-"""From a log-likelihood and a log-prior, two functions, to a target."""
+"""A target from two functions: a log-likelihood and a log-prior."""
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sterna.errors import TargetError
 from sterna.reference.fitted_reference import FittedReference
 from sterna.reference.space import VariableType
+from sterna.target.arguments import signature_of
 from sterna.target.target import Target
 
 
@@ -19,22 +20,22 @@ def from_log_prior(
     space: Mapping[str, VariableType] | int,
     data: Mapping[str, Any] | None = None,
     *,
-    start: Any = None,
-    scale: Any = None,
+    start: Mapping[str, Any] | ArrayLike | None = None,
+    scale: ArrayLike | None = None,
 ) -> Target:
-    """Return the target of a log-likelihood and a log-prior, for those who have no draws from the prior.
+    """Return the target of a log-likelihood and a log-prior, for a prior that cannot be drawn from.
 
-    A log-prior alone is no reference: parallel tempering draws its first chain from it at every scan. So this tempers
-    the sum of both from a `sterna.FittedReference`, with all that is said there. Where you can name the prior's
+    A log-prior alone cannot be a reference, because parallel tempering draws its first chain from it at every scan. So
+    the sum of both is tempered from a `sterna.FittedReference`, whose warnings apply. If you can name the prior's
     distributions, name them: `sterna.sample(log_likelihood, {"mu": scipy.stats.norm(0, 10)})` finds modes better.
 
     Parameters
     ----------
     log_likelihood, log_prior
-        Functions of variables and data by name, or of one flat vector first, and then data by name. The likelihood is
-        not asked where the log-prior is -inf.
+        Functions of variables and data by name, or of one flat vector first and then data by name. The likelihood is
+        not evaluated where the log-prior is -inf.
     space, start, scale
-        As in `sterna.FittedReference`: variables or the length of one vector; a point, or walkers.
+        As in `sterna.FittedReference`: variables, or the length of one vector; a point, or walkers; a scale.
     data
         Observed arrays and numbers, passed to both functions by name.
 
@@ -54,10 +55,10 @@ def from_log_prior(
         if not callable(function):
             raise TargetError(f"from_log_prior({name}={function!r}): give a function.")
     variables = ["x"] if isinstance(space, (int, np.integer)) else list(space)
-    known = [*variables, *(data or {})]
-    vector = "x" if isinstance(space, (int, np.integer)) or "x" not in known else "all_variables"
-    prior, prior_call = _arguments(log_prior, "log_prior", known, vector)
-    likelihood, likelihood_call = _arguments(log_likelihood, "log_likelihood", known, vector)
+    available = [*variables, *(data or {})]
+    vector = "x" if isinstance(space, (int, np.integer)) or "x" not in available else "all_variables"
+    prior, prior_call = _call_of(log_prior, "log_prior", available, vector)
+    likelihood, likelihood_call = _call_of(log_likelihood, "log_likelihood", available, vector)
     parameters = list(dict.fromkeys([*prior, *likelihood]))
     if vector in parameters and set(parameters) & set(variables) - {vector}:
         raise TargetError(
@@ -71,28 +72,28 @@ def from_log_prior(
         "        return sterna__value\n"
         f"    return sterna__value + sterna__likelihood({likelihood_call})\n"
     )
-    # names that no variable and no entry of data has
+    # names that differ from those of variables and data
     scope: dict[str, Any] = {"sterna__prior": log_prior, "sterna__likelihood": log_likelihood}
     scope["sterna__infinity"] = math.inf
     exec(source, scope)
     return Target(scope["log_posterior"], FittedReference(space, start, scale), data)
 
 
-def _arguments(function: Callable[..., Any], what: str, known: list[str], vector: str) -> tuple[list[str], str]:
-    """Return what a function is called with, and how; a parameter with a default and no match is left out."""
-    parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())
+def _call_of(function: Callable[..., Any], label: str, available: list[str], vector: str) -> tuple[list[str], str]:
+    """Return a function's arguments, and the code that passes them; a default that matches nothing is kept."""
+    parameters = list(signature_of(function).parameters.values())
     names: list[str] = []
     call: list[str] = []
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TargetError(
-                f"from_log_prior: {what} takes {parameter}; sterna passes arguments by name, so list the variables and "
-                "data by name."
+                f"from_log_prior: {label} takes {parameter}; sterna passes arguments by name, so list the variables "
+                "and data by name."
             )
-        if parameter.default is not parameter.empty and parameter.name not in known:
+        if parameter.default is not parameter.empty and parameter.name not in available:
             continue
-        # each function may name its vector as it likes
-        name = parameter.name if names or parameter.name in known else vector
+        # each function may call its vector by another name
+        name = parameter.name if names or parameter.name in available else vector
         by_keyword = parameter.kind == parameter.KEYWORD_ONLY or parameter is not parameters[len(names)]
         names.append(name)
         call.append(f"{parameter.name}={name}" if by_keyword else name)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import GRADIENT, Entry
 from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program, evaluate, evaluate_gradient
@@ -196,7 +196,7 @@ class PreparedTarget:
         if not self.compiled or self.moves:
             return error
         for one in self._functions:
-            if one.function.entry_point in (LIKELIHOOD, REFERENCE) and one.function.python_form is not None:
+            if one.function.entry_point in (LIKELIHOOD, REFERENCE):
                 try:
                     one.function.python_form(self._inputs)(state)
                 except Exception as found:
@@ -223,8 +223,6 @@ class PreparedTarget:
         That form writes into its last argument: `form(state, i, beta, log_probabilities)`.
         """
         read = conditional_distribution(function, self._inputs)
-        if read.python_form is None:
-            raise TypeError("A conditional distribution has a Python form.")
         return self._enter_for_explorer(read), read.python_form(self._inputs)
 
     def move(self, function: Callable[..., Any], what: str, count: int) -> Entry:
@@ -240,7 +238,7 @@ class PreparedTarget:
         self._functions_of_explorers.append(entered)
         return entered.entry
 
-    def log_densities(self, state: FloatArray | None = None, **values: Any) -> tuple[float, float]:
+    def log_densities(self, state: FloatArray | None = None, **values: ArrayLike) -> tuple[float, float]:
         """Return (log-reference, log-likelihood) at a flat state or at variables given by name."""
         if state is None:
             state = self._state_of(values)
@@ -264,7 +262,7 @@ class PreparedTarget:
         evaluate_gradient(self.block, x, beta, np.zeros(N_LOG_DENSITIES), gradient, scratch)
         return gradient
 
-    def _state_of(self, values: Mapping[str, Any]) -> FloatArray:
+    def _state_of(self, values: Mapping[str, ArrayLike]) -> FloatArray:
         if set(values) != set(self.space.names):
             raise TargetError(
                 f"log_densities got values for {', '.join(values) or 'nothing'}; "

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import Entry
 from sterna.engine.program import Program
@@ -191,7 +191,7 @@ class Target:
         """The program as compiled code reads it."""
         return self._own.block
 
-    def log_densities(self, state: FloatArray | None = None, **values: Any) -> tuple[float, float]:
+    def log_densities(self, state: FloatArray | None = None, **values: ArrayLike) -> tuple[float, float]:
         """Return (log-reference, log-likelihood) at a flat state or at variables given by name.
 
         Variables by name must be stored in their own coordinates, as all are except simplices and normal vectors.

@@ -45,9 +45,8 @@ class UserFunction:
     entry_point: EntryPoint
     compile: Callable[[Inputs], object]
     """Return the compiled entry, or raise `CannotCompile`."""
-    python_form: Callable[[Inputs], PythonForm] | None
-    """Return what the callback calls. It must not refer to the target, or neither would ever be freed. None if the
-    function is of use only when compiled."""
+    python_form: Callable[[Inputs], PythonForm]
+    """Return what the callback calls. It must not refer to the target, or neither would ever be freed."""
     notes: tuple[str, ...] = ()
     """Remarks on its parameters."""
 
@@ -70,27 +69,29 @@ class EnteredFunction:
 
     def with_inputs(self, inputs: Inputs) -> "EnteredFunction":
         """Return the function for inputs in other memory: compiled code serves them all."""
-        if self.python_form is None or self.function.python_form is None:
+        if self.python_form is None:
             return self
         form = self.function.python_form(inputs)
         return _owning(replace(self, entry=self.entry._replace(handle=callback.register(form)), python_form=form))
 
 
+def enter_compiled(function: UserFunction, inputs: Inputs) -> EnteredFunction:
+    """Compile a function, or raise `CannotCompile`."""
+    code = function.compile(inputs)
+    return EnteredFunction(function, Entry(address_of(code, function.entry_point.signature), 0, ()), code)
+
+
 def enter(function: UserFunction, inputs: Inputs, compile: bool = True) -> EnteredFunction:
     """Compile a function, or make it ready to be called back if it cannot be compiled."""
-    point = function.entry_point
     try:
         if not compile:
             raise CannotCompile("compile=False")
-        code = function.compile(inputs)
+        return enter_compiled(function, inputs)
     except CannotCompile as reason:
-        if function.python_form is None:
-            raise
+        point, form = function.entry_point, function.python_form(inputs)
         notes = (f"{function.label} runs as Python, not compiled: {reason}.",) if str(reason) else ()
-        form = function.python_form(inputs)
         entry = Entry(address_of(point.callback, point.signature), callback.register(form), notes)
         return _owning(EnteredFunction(function, entry, point.callback, form))
-    return EnteredFunction(function, Entry(address_of(code, point.signature), 0, ()), code)
 
 
 def _owning(entered: EnteredFunction) -> EnteredFunction:
