@@ -10,7 +10,7 @@ import pytest
 from runs import check_mean
 
 import sterna
-from sterna.bridges import device
+from sterna.bridges import jax_batches
 
 Y = np.array([0.3, 1.2, -0.4, 2.0])
 REFERENCE = {
@@ -69,7 +69,7 @@ def test_normal_law(explorer):
     result = sterna.sample(target, explorer=explorer, n_chains=5, n_rounds=8, progress=False)
     assert abs(result.log_evidence.value + 1.5 * np.log(5.0)) < 4 * result.log_evidence.error
     check_mean(np.asarray(result.posterior["x"])[0, :, 0] ** 2, 0.2)
-    # a wrong law is told from the right one
+    # a wrong distribution is told from the right one
     with pytest.raises(AssertionError):
         check_mean(np.asarray(result.posterior["x"])[0, :, 0] ** 2, 0.4)
 
@@ -99,11 +99,11 @@ def test_same_bits_again_and_for_any_workers():
 
 
 def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
-    """A value at a point whose gradient is known costs no call, and the reference's draw joins another."""
+    """A value at a point whose gradient is remembered costs no call, and the reference's draw joins another call."""
     calls = []
-    original = device.batch_functions
+    original = jax_batches.batch_function_of
 
-    def together(function, data, places):
+    def counted(function, data, places):
         made = original(function, data, places)
 
         def evaluate(points, size):
@@ -112,7 +112,7 @@ def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
 
         return type(made)(evaluate, made.slots, made.reason)
 
-    monkeypatch.setattr("sterna.bridges.jax_target.batch_functions", together)
+    monkeypatch.setattr("sterna.bridges.jax_target.batch_function_of", counted)
     target = sterna.JaxTarget(normal, {"x": sterna.Normal(0, 1, shape=3)})
     calls.clear()
     result = sterna.sample(target, explorer=sterna.MALA(), n_chains=6, n_rounds=5, explorations=1, progress=False)
@@ -123,9 +123,9 @@ def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
 
 
 def test_rows():
-    assert [device.rows_for(n, n) for n in (1, 8, 9, 13, 17, 30, 33, 100)] == [8, 8, 12, 16, 24, 32, 48, 128]
-    assert [device.rows_for(n, 30) for n in (30, 17, 16, 9, 8, 1)] == [32, 32, 16, 16, 8, 8]
-    assert [device.rows_for(n, 20) for n in (20, 13, 12, 1)] == [24, 24, 12, 12]
+    assert [jax_batches.rows_for(n, n) for n in (1, 8, 9, 13, 17, 30, 33, 100)] == [8, 8, 12, 16, 24, 32, 48, 128]
+    assert [jax_batches.rows_for(n, 30) for n in (30, 17, 16, 9, 8, 1)] == [32, 32, 16, 16, 8, 8]
+    assert [jax_batches.rows_for(n, 20) for n in (20, 13, 12, 1)] == [24, 24, 12, 12]
 
 
 def test_trees():
@@ -158,7 +158,7 @@ def test_a_gradient_that_jax_cannot_find():
 
     target = sterna.JaxTarget(log_likelihood, {"x": sterna.Normal()})
     assert not target.has_gradient
-    assert any("gradient is not known" in note for note in target.notes)
+    assert any("There is no gradient" in note for note in target.notes)
     assert target.log_densities(x=2.0)[1] == -1.0
 
 

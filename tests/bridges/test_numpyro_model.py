@@ -69,8 +69,8 @@ def test_parts_of_the_split():
     assert likelihood == pytest.approx(exact, abs=1e-12)
 
 
-def test_what_is_no_number_has_density_zero():
-    """As in NumPyro's own samplers; half of a normal law is left, within 4 standard errors (false alarm 6e-5)."""
+def test_nan_means_density_zero():
+    """As in NumPyro's own samplers; half of a normal distribution is left, within 4 standard errors (6e-5)."""
 
     def model():
         mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
@@ -93,7 +93,7 @@ def test_gradients():
 
 
 def test_scale_of_an_unobserved_site():
-    """The reference is the site's own law, and what its scale leaves is likelihood."""
+    """The reference is the site's unscaled distribution, and the remaining power is likelihood."""
 
     def model():
         with handlers.scale(scale=3.0):
@@ -102,9 +102,9 @@ def test_scale_of_an_unobserved_site():
     target = sterna.from_numpyro(model)
     reference, likelihood = target.log_densities(np.array([0.5]))
     with jax.enable_x64(True):
-        law = float(dist.Gamma(2.0, 1.0).log_prob(jnp.exp(0.5)))
+        unscaled = float(dist.Gamma(2.0, 1.0).log_prob(jnp.exp(0.5)))
         joint = float(log_density(model, (), {}, {"x": jnp.exp(0.5)})[0])
-    assert reference == pytest.approx(law + 0.5, abs=1e-12)
+    assert reference == pytest.approx(unscaled + 0.5, abs=1e-12)
     assert reference + likelihood == pytest.approx(joint + 0.5, abs=1e-12)
 
 
@@ -187,7 +187,7 @@ def test_plates_are_dimensions():
 
 
 def test_same_bits_again_and_for_any_workers():
-    """For one worker and for two, and for a target made anew."""
+    """For one worker and for two, and for a target made again."""
     options = {"n_chains": 4, "n_rounds": 4, "n_copies": 2, "explorer": sterna.Slice(), "progress": False}
     target = target_of("change_point")
     runs = [sterna.sample(target, workers=w, **options) for w in (1, 2)]

@@ -29,7 +29,7 @@ Y = np.array([1.0, 2.0, 0.5])
 
 @pytest.fixture
 def _nothing_compiled(monkeypatch):
-    """To check a graph nothing needs to be compiled."""
+    """Compile nothing: a graph can be checked without."""
     monkeypatch.setattr(pymc_prior, "machine_mode", array_mode)
 
 
@@ -47,7 +47,7 @@ def test_split_and_draws(name):
     states, graphs = prior_states(model, 600)
     check_split(model, states[:20], graphs)
     if name in REALS:
-        # the prior of ordered cuts is confined and not normalised
+        # the prior of ordered cuts is restricted and not normalised
         check_draws(states, graphs, ndtr(2 / math.sqrt(8)) if name == "ordered_logistic" else 1.0)
 
 
@@ -97,7 +97,7 @@ def test_faults_are_seen(fault, monkeypatch):
 
 @pytest.mark.parametrize("name", ["change_point", pytest.param("gaussian_process", marks=pytest.mark.laws)])
 def test_compiled_equals_plain(name):
-    """Compiled densities are those of PyTensor's Python form; gradients are those of differences, whole or in two."""
+    """Compiled densities equal PyTensor's in Python, and gradients, in one function or two, central differences."""
     model = CASES[name].model()
     target = sterna.from_pymc(model)
     assert target.notes == []
@@ -139,15 +139,16 @@ def test_same_bits_for_any_number_of_threads():
 
 
 def test_what_pytensor_cannot_compile_runs_as_python():
-    """A function of the user's own, without a gradient, in a conjugate model; a false alarm of 6e-5."""
+    """A user's function without a gradient, in a conjugate model; a false alarm of 6e-5."""
 
     @wrap_py(itypes=[pt.dscalar], otypes=[pt.dscalar])
     def double_it(mu):
         return np.asarray(2.0 * mu)
 
     model = built(lambda: pm.Normal("y", double_it(pm.Normal("mu")), 1.0, observed=3.0))
-    result = sterna.sample(model, n_chains=4, n_rounds=9, progress=False)
-    assert not result.target.has_gradient
+    target = sterna.from_pymc(model)
+    assert not target.has_gradient
+    result = sterna.sample(target, n_chains=4, n_rounds=9, progress=False)
     (note,) = result.notes
     assert "log_likelihood runs as Python" in note
     assert "double_it" in note
@@ -176,7 +177,7 @@ def test_integers_have_the_bounds_of_their_distributions():
     assert kinds["b"] == (1, np.inf, 1)
     assert kinds["c"] == (0, 1, 2)
     assert kinds["d"] == (0, 3, 1)
-    # PyMC holds it in eight bits, which would take 259 for 3
+    # PyMC stores it in eight bits, in which 259 is 3
     assert kinds["g"] == (-128, 127, 1)
     assert kinds["e"] == (-1, 2, 1)
     assert kinds["f"][:2] == (-np.inf, np.inf) or kinds["f"][:2] == (0, np.inf)
@@ -208,7 +209,7 @@ def test_data_are_those_of_the_time_of_making():
 
 
 def test_free_variables_may_depend_on_observed_ones():
-    """The prior of what follows an observation is drawn given the observation."""
+    """The prior of a variable that depends on an observation is drawn given the observation."""
 
     def write():
         y = pm.Normal("y", 0, 1, observed=10.0)
@@ -294,7 +295,7 @@ def test_names_that_results_need(write, words):
 
 
 def test_initial_values_are_left_to_the_user():
-    """With coordinates, where PyMC itself refuses to freeze a model."""
+    """With coordinates and initial values PyMC itself refuses to freeze a model."""
     with pm.Model(coords={"side": ["low", "high"]}) as model:
         mu = pm.Normal("mu", [0.0, 1.0], 3.0, dims="side", initval=[-1.0, 1.0])
         pm.Normal("y", mu, 1.0, observed=[-2.0, 2.0])

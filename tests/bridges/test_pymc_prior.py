@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 
 from sterna.bridges import pymc_prior
-from sterna.bridges.pymc_prior import CHECKED, PriorDraw, random_laws
+from sterna.bridges.pymc_prior import CHECKED_DISTRIBUTIONS, PriorDraw, random_operations
 from sterna.ground.user_function import CannotCompile
 
 N = 4000
 
 
-def every_law():
+def every_distribution():
     with pm.Model() as model:
         pm.Bernoulli("bernoulli", 0.3)
         pm.Beta("beta", 2, 3)
@@ -53,7 +53,7 @@ def p_values(ours, numpys):
     return np.array([stats.ks_2samp(a, b, method="asymp").pvalue for a, b in zip(ours.T, numpys.T, strict=True)])
 
 
-# laws of some unconstrained values
+# distribution functions of some unconstrained values
 EXACT = {
     "cauchy": stats.cauchy(1, 3).cdf,
     "exponential": lambda value: stats.expon(scale=0.5).cdf(np.exp(value)),
@@ -63,41 +63,41 @@ EXACT = {
 }
 
 
-def test_every_checked_law():
-    """Compiled draws have the laws of NumPy's, and some the exact ones: a false alarm of 6e-5 each, 2e-3 in all."""
-    model = every_law()
+def test_every_checked_distribution():
+    """Compiled draws against NumPy's, and some against exact distributions: 6e-5 each, 2e-3 in all."""
+    model = every_distribution()
     ours, numpys = draws(model)
     assert (p_values(ours, numpys) > 6e-5).all()
     names = [rv.name for rv in model.free_RVs for _ in range(2 if rv.name in ("dirichlet", "mv_normal") else 1)]
-    for name, law in EXACT.items():
+    for name, cdf in EXACT.items():
         for found in (ours, numpys):
-            assert stats.kstest(found[:, names.index(name)], law).pvalue > 6e-5
-    # so are the two coordinates that depend on each other
+            assert stats.kstest(found[:, names.index(name)], cdf).pvalue > 6e-5
+    # and the sum of two coordinates that depend on each other
     place = names.index("mv_normal")
     sums = [one[:, place] + one[:, place + 1] for one in (ours, numpys)]
     assert stats.ks_2samp(*sums, method="asymp").pvalue > 6e-5
 
 
-def test_every_checked_law_is_in_the_model():
-    draw = PriorDraw(every_law())
-    outputs = pymc_prior.with_standard_laws(draw.outputs)
+def test_every_checked_distribution_is_in_the_model():
+    draw = PriorDraw(every_distribution())
+    outputs = pymc_prior.with_checked_distributions(draw.outputs)
     made = draw._function(outputs, "NUMBA")
-    assert random_laws(made.maker.fgraph) == CHECKED
+    assert random_operations(made.maker.fgraph) == CHECKED_DISTRIBUTIONS
 
 
-def test_a_wrong_law_is_seen(monkeypatch):
-    """PyTensor's own compiled Cauchy numbers have one over their scale."""
+def test_a_wrong_distribution_is_seen(monkeypatch):
+    """PyTensor's own compiled Cauchy draws divide by the scale."""
     with pm.Model() as model:
         pm.Cauchy("cauchy", 1, 3)
-    monkeypatch.setattr(pymc_prior, "STANDARD", {})
+    monkeypatch.setattr(pymc_prior, "REWRITTEN", {})
     with pytest.raises(CannotCompile):
         PriorDraw(model).compiled()
-    monkeypatch.setattr(pymc_prior, "CHECKED", {"CauchyRV"})
+    monkeypatch.setattr(pymc_prior, "CHECKED_DISTRIBUTIONS", {"CauchyRV"})
     if pytensor.__version__.startswith("2.38"):
         assert (p_values(*draws(model)) < 6e-5).all()
 
 
-def test_same_bits_as_python_where_laws_are_the_same():
+def test_same_values_as_python():
     with pm.Model() as model:
         pm.Normal("a", shape=2)
         pm.Uniform("b")

@@ -253,3 +253,26 @@ def test_two_runs_of_one_target_do_not_disturb_each_other():
 def test_what_is_refused(make, message):
     with pytest.raises(sterna.TargetError, match=message):
         sterna.Target(lambda x: 0.0, make())
+
+
+def test_thinning_does_not_thin_what_is_fitted():
+    def log_density(a, b):
+        return -0.5 * (a - 3.0) ** 2 - b
+
+    reference = FittedReference({"a": sterna.Real(), "b": sterna.Real(lower=0)})
+    options = {"n_chains": 5, "n_rounds": 5, "explorer": "slice", "progress": False}
+    runs = [sterna.sample(log_density, reference, thin=thin, **options) for thin in (1, 20)]
+    assert np.array_equal(runs[0].schedule, runs[1].schedule)
+    assert np.array_equal(runs[0].posterior["a"][:, 19::20], runs[1].posterior["a"])
+
+
+def test_a_target_keeps_its_data():
+    y = np.array([1.0, 2.0])
+
+    def posterior(a, y):
+        return -0.5 * np.sum((y - a) ** 2)
+
+    target = sterna.Target(posterior, FittedReference({"a": sterna.Real()}), {"y": y})
+    y[:] = 50.0
+    result = sterna.sample(target, n_chains=5, n_rounds=5, explorer="slice", progress=False)
+    assert abs(float(result.posterior["a"].mean()) - 1.5) < 2.0

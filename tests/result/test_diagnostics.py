@@ -10,7 +10,7 @@ from scipy import stats
 from sterna.result.diagnostics import ess_bulk, mcse_mean, r_hat
 
 with warnings.catch_warnings():
-    # what ArviZ says about itself or its own dependencies when imported is not ours to mend
+    # what ArviZ says about itself or its own dependencies when imported is not ours to fix
     warnings.simplefilter("ignore")
     arviz = pytest.importorskip("arviz")
 
@@ -18,7 +18,7 @@ AGREEMENT = 1e-6
 
 
 def autoregression(memory, chains, draws, shift=0.0):
-    """Chains of an AR(1) process, from its stationary law, whose means differ by `shift`."""
+    """Chains of an AR(1) process, from its stationary distribution, whose means differ by `shift`."""
     rng = np.random.default_rng([chains, draws, round(100 * (memory + 1))])
     noise = rng.standard_normal((chains, draws))
     states = np.empty_like(noise)

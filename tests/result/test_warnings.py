@@ -13,21 +13,27 @@ from scipy import stats
 from targets import corner, two_modes
 
 import sterna
-from sterna.result.warnings import ONCE_IN, _evidence, _rounds, _saturated, _unknown
+from sterna.result.warnings import (
+    RUNS_PER_FALSE_ALARM,
+    disagreeing_estimators,
+    moved_evidence,
+    too_few_chains,
+    unknown_evidence,
+)
 from sterna.tuning.batches import Estimate
 
 KINDS = {
     "unknown": "The evidence is ",
     "zeros": "The likelihood is zero at all",
     "constant": "The log-likelihood is 2 at all draws",
-    "rounds": "The run has not settled",
+    "rounds": "The run has not converged",
     "chains": "Too few chains",
     "reference": "The reference is far",
-    "restarts": "in a copy (normal",
+    "restarts": "(normal: at least 10; the rejections allow",
     "slow": "Exploration is slow",
     "evidence": "Estimators of the evidence disagree",
     "copies": "Copies disagree",
-    "settled": "The target chain has not settled",
+    "converged": "The target chain has not converged",
 }
 
 
@@ -45,7 +51,7 @@ def normal(dim, precision, **options):
     return sterna.sample(sterna.models.normal(dim, precision), progress=False, **options)
 
 
-# ------------------------------------------------------------------------------------------------ nothing to say
+# ------------------------------------------------------------------------------------------------ no warnings
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -57,7 +63,7 @@ def test_runs_without_fault_have_no_warnings(seed):
 
 
 def test_a_likelihood_that_never_varies():
-    """Which is what forgotten data look like; a likelihood of zeros and ones has varied."""
+    """As if data were forgotten; a likelihood that is constant or zero does vary."""
     flat = sterna.sample(lambda x: 2.0, {"x": sterna.Normal()}, n_rounds=8, progress=False)
     assert kinds(flat) == ["constant"]
     halved = sterna.sample(lambda x: 2.0 if x > 0 else -np.inf, {"x": sterna.Normal()}, n_rounds=8, progress=False)
@@ -75,7 +81,7 @@ def test_zeros_of_the_reference_are_no_reason_to_warn():
 
 
 def advice(result):
-    """What the warning says of the barrier, and the number of chains that it names."""
+    """The barrier and the number of chains that the warning names."""
     text = text_of(result, "chains")
     least = float(re.search(r"at least ([\d.]+);", text).group(1))
     return least, int(re.search(r"n_chains=(\d+) or more", text).group(1))
@@ -96,7 +102,7 @@ def test_too_few_chains_are_told_a_number_that_suffices(dim, precision, n_chains
 
 
 def test_advice_that_is_followed_leads_to_enough_chains():
-    """Where nothing but rejections of 1 is seen, the number named is a start; the run with it names a better one."""
+    """If all rejections are 1, the number named is a first guess; the run with it names a better one."""
     n_chains = 3
     for _ in range(4):
         result = normal(100, 100.0, n_chains=n_chains, n_rounds=7)
@@ -109,14 +115,14 @@ def test_advice_that_is_followed_leads_to_enough_chains():
     assert n_chains <= 4 * normal_barrier(1.0, 100, 100.0)
 
 
-@pytest.mark.parametrize("law", ["normal", "exponential"])
-def test_the_least_barrier_named_is_no_more_than_the_barrier(law):
-    """Saturated rejections of random parts of the barrier: what is added for saturation never overshoots by 1 %."""
+@pytest.mark.parametrize("family", ["normal", "exponential"])
+def test_the_least_barrier_named_is_no_more_than_the_barrier(family):
+    """Saturated rejections of random parts of the barrier: the correction for saturation never overshoots by 1 %."""
     from scipy.special import erf
 
     from sterna.tuning.barrier import without_saturation
 
-    reject = {"normal": lambda x: erf(0.5 * math.sqrt(math.pi) * x), "exponential": np.tanh}[law]
+    reject = {"normal": lambda x: erf(0.5 * math.sqrt(math.pi) * x), "exponential": np.tanh}[family]
     rng = np.random.default_rng(12)
     for _ in range(1000):
         parts = rng.uniform(0.0, 4.0) * rng.random(rng.integers(2, 10))
@@ -126,7 +132,7 @@ def test_the_least_barrier_named_is_no_more_than_the_barrier(law):
 
 def test_a_run_that_finds_the_number_is_told_to_take_more_rounds():
     result = normal(100, 100.0, n_rounds=2)
-    assert "take more rounds (n_rounds)" in text_of(result, "chains")
+    assert "use more rounds (n_rounds)" in text_of(result, "chains")
 
 
 def test_enough_chains_are_not_too_few():
@@ -147,7 +153,7 @@ def test_huge_negative_likelihoods_are_told_from_too_few_chains():
 
 
 def saturated_result(rejection, auto=False):
-    """What the check of saturation asks of a result."""
+    """What the check for too few chains reads of a result."""
     last = SimpleNamespace(rejection_of_possible=np.array(rejection), zero_share=0.0)
     settings = SimpleNamespace(n_chains=len(rejection) + 1, auto_chains=auto)
     barrier = float(np.sum(rejection))
@@ -167,8 +173,8 @@ def saturated_result(rejection, auto=False):
         ([0.95], "Too few chains"),
     ],
 )
-def test_bounds_of_saturation(rejection, words):
-    text = _saturated(saturated_result(rejection))
+def test_bounds_of_rejection(rejection, words):
+    text = too_few_chains(saturated_result(rejection))
     assert text is None if words is None else words in text
 
 
@@ -180,6 +186,7 @@ def test_few_restarts_are_counted_in_the_worst_copy():
     fewest = min(result.last.restarts_of_copies)
     text = text_of(result, "restarts")
     assert text.startswith(f"Only {fewest} restart")
+    assert " in the worst copy (normal" in text
     assert f"the rejections allow {result.predicted_restarts / 3:.0f})" in text
 
 
@@ -196,9 +203,9 @@ def test_slow_exploration_names_restarts_and_memory():
     """Of 400 restarts that the rejections allow about 40 come, and the alarm is given below 70."""
     result = normal(20, 20.0, n_chains=12, n_rounds=12, explorer=sterna.Slice(passes=0.05), explorations=1)
     text = text_of(result, "slow")
-    assert f"{result.restarts} restarts where the rejections would allow {result.predicted_restarts:.0f}" in text
+    assert f"{result.restarts} restarts, but the rejections would allow {result.predicted_restarts:.0f}" in text
     memory = result.energy_autocorrelation
-    assert f"One scan leaves {memory.max():.0%}" in text
+    assert f"a correlation of {memory.max():.2f}" in text
     assert f"beta = {result.schedule[memory.argmax()]:.3g}" in text
     assert "n_chains=23" in text
     assert "slow" not in kinds(normal(20, 20.0, n_chains=12, n_rounds=10))
@@ -219,21 +226,21 @@ def with_difference(value, error, freedom=math.inf):
 @pytest.mark.parametrize("freedom", [math.inf, 10.0, 2.0])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_estimators_disagree_beyond_what_chance_allows_once_in_ten_thousand(freedom, sign):
-    law = stats.norm if math.isinf(freedom) else stats.t(freedom)
-    limit = 0.1 * law.isf(0.5 / ONCE_IN)
-    assert _evidence(with_difference(sign * limit * 0.999, 0.1, freedom)) is None
-    text = _evidence(with_difference(sign * limit * 1.001, 0.1, freedom))
+    distribution = stats.norm if math.isinf(freedom) else stats.t(freedom)
+    limit = 0.1 * distribution.isf(0.5 / RUNS_PER_FALSE_ALARM)
+    assert disagreeing_estimators(with_difference(sign * limit * 0.999, 0.1, freedom)) is None
+    text = disagreeing_estimators(with_difference(sign * limit * 1.001, 0.1, freedom))
     assert f"stepping stone forward {1 + sign * limit * 1.001:.3f}, bennett 1.000" in text
     assert f"within {limit:.3f}" in text
 
 
 @pytest.mark.parametrize(("value", "error"), [(math.nan, 0.1), (math.inf, math.nan), (5.0, math.inf), (5.0, math.nan)])
 def test_estimators_without_value_or_error_cannot_disagree(value, error):
-    assert _evidence(with_difference(value, error)) is None
+    assert disagreeing_estimators(with_difference(value, error)) is None
 
 
-def test_estimators_of_a_run_that_has_not_settled_disagree():
-    """No tuning, and one update in twenty coordinates a scan: 500 scans are spent on the way to the target."""
+def test_estimators_of_a_run_that_has_not_converged_disagree():
+    """No tuning, and one update of one in twenty coordinates per scan: the 500 scans only lead to the target."""
     options = {"n_chains": 12, "n_rounds": 0, "n_scans": 500}
     result = normal(20, 20.0, explorer=sterna.Slice(passes=0.05), **options)
     assert "evidence" in kinds(result)
@@ -248,13 +255,13 @@ def of_two_rounds(moved, n_scans=1024, error=0.03):
 
 def test_evidence_that_moved_after_tuning():
     """Errors of 0.03 and 0.04 make one of 0.05."""
-    limit = 0.05 * stats.norm.isf(0.5 / ONCE_IN)
+    limit = 0.05 * stats.norm.isf(0.5 / RUNS_PER_FALSE_ALARM)
     for sign in (1, -1):
-        assert _rounds(of_two_rounds(sign * 0.999 * limit)) is None
-        assert "The run has not settled" in _rounds(of_two_rounds(sign * 1.001 * limit))
+        assert moved_evidence(of_two_rounds(sign * 0.999 * limit)) is None
+        assert "The run has not converged" in moved_evidence(of_two_rounds(sign * 1.001 * limit))
     # short rounds are not compared, nor those without an error
-    assert _rounds(of_two_rounds(100.0, n_scans=128)) is None
-    assert _rounds(of_two_rounds(100.0, error=math.nan)) is None
+    assert moved_evidence(of_two_rounds(100.0, n_scans=128)) is None
+    assert moved_evidence(of_two_rounds(100.0, error=math.nan)) is None
 
 
 @pytest.mark.parametrize(
@@ -265,9 +272,9 @@ def test_evidence_that_is_hardly_known(value, error, known):
     result = SimpleNamespace(
         log_evidence=Estimate(value, error), last=SimpleNamespace(zero_share=0.2), settings=settings
     )
-    assert (_unknown(result) is None) == known
+    assert (unknown_evidence(result) is None) == known
     result.last.zero_share = 1.0
-    assert "zero at all 20 draws" in _unknown(result)
+    assert "zero at all 20 draws" in unknown_evidence(result)
 
 
 # --------------------------------------------------------------------------------------------------------- copies
@@ -288,11 +295,11 @@ def test_copies_in_different_modes_disagree():
     assert row["r_hat"] > 1.05
     assert row["r_hat_within"] <= 1.05
     assert f"R-hat of {name} is {row['r_hat']:.2f} over all copies and {row['r_hat_within']:.2f} within" in text
-    assert f"effective sample of {row['ess_bulk']:.0f}" in text
+    assert f"effective sample size of {row['ess_bulk']:.0f}" in text
 
 
 def test_one_copy_cannot_disagree():
-    assert not {"copies", "settled"} & set(kinds(modes(2, 1)))
+    assert not {"copies", "converged"} & set(kinds(modes(2, 1)))
 
 
 def test_copies_that_visit_both_modes_agree():
@@ -301,8 +308,8 @@ def test_copies_that_visit_both_modes_agree():
     assert kinds(result) == []
 
 
-def test_a_target_chain_that_has_not_settled_is_told_from_copies_that_disagree():
-    """One update of twenty coordinates a scan, from the reference: the energy drifts through all of the run."""
+def test_a_target_chain_that_has_not_converged_is_told_from_copies_that_disagree():
+    """One update of twenty coordinates per scan, from the reference: the energy drifts during the whole run."""
     result = normal(20, 20.0, n_chains=12, n_rounds=0, n_scans=500, explorer=sterna.Slice(passes=0.05))
-    assert "settled" in kinds(result)
+    assert "converged" in kinds(result)
     assert "copies" not in kinds(result)

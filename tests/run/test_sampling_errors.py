@@ -171,7 +171,7 @@ def test_value_that_is_no_log_density_is_named_with_its_point(way, value, text, 
         ([1.0, math.nan], r"log-likelihood is NaN at mu=.* Note that data\['y'\] contains NaN\."),
         (
             [1.0, None],
-            r"raised TypeError.* Mend the function.* Note that data\['y'\] is of type list, not an array of numb",
+            r"raised TypeError.* Fix the function.* Note that data\['y'\] is of type list, not an array of numb",
         ),
     ],
 )
@@ -366,7 +366,7 @@ def test_a_reference_whose_functions_do_not_belong_together():
     def flat(x):
         return 0.0
 
-    with pytest.raises(sterna.EvaluationError, match=r"impossible state, at x="):
+    with pytest.raises(sterna.EvaluationError, match=r"impossible state at x="):
         sterna.sample(flat, sterna.Reference(draw, log_density), n_chains=3, n_rounds=4, progress=False)
 
 
@@ -397,7 +397,7 @@ def test_compiled_draws_outside_the_declared_space(kind, scale):
 
     target = sterna.Target(flat, sterna.Reference(draw, log_density, {"v": kind}))
     assert target.compiled
-    with pytest.raises(sterna.EvaluationError, match=r"impossible state, at v="):
+    with pytest.raises(sterna.EvaluationError, match=r"impossible state at v="):
         sterna.sample(target, n_chains=3, n_rounds=11, progress=False)
 
 
@@ -405,12 +405,10 @@ def test_targets_are_not_pickled():
     import copy
     import pickle
 
-    result = sterna.sample(sterna.models.discrete(), n_chains=3, n_rounds=3, progress=False)
-    for thing in (result, result.target):
-        with pytest.raises(sterna.TargetError, match="build it again"):
-            pickle.dumps(thing)
-    assert copy.deepcopy(result.target) is result.target
-    pickle.loads(pickle.dumps(result.posterior))
+    target = sterna.models.discrete()
+    with pytest.raises(sterna.TargetError, match="build it again"):
+        pickle.dumps(target)
+    assert copy.deepcopy(target) is target
 
 
 def test_an_error_of_a_draw_is_not_taken_for_the_likelihoods():

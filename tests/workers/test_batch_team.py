@@ -1,10 +1,10 @@
-"""Evaluations gathered into batches: the values that single calls give, in few calls, and no replica left waiting."""
+"""Evaluations in batches: the values of single calls, in few calls, and no replica left waiting."""
 
 import numpy as np
 import pytest
 
 import sterna
-from sterna.workers import batch_team as gathering
+from sterna.workers import batch_team
 
 OPTIONS = {"n_chains": 6, "n_rounds": 5, "seed": 3, "progress": False}
 REFERENCE = {"a": sterna.Normal(0, 5), "k": sterna.Poisson(3), "w": sterna.Dirichlet([2.0, 3.0, 4.0])}
@@ -19,8 +19,8 @@ def gradient_alone(a, w, slope):
     return -(abs(a) - 3.0) * np.sign(a), slope
 
 
-class BatchFunction:
-    """The same for many points at once, counting points."""
+class ManyPoints:
+    """The same function of many points at once; it counts the points of each call."""
 
     def __init__(self):
         self.sizes = []
@@ -32,7 +32,7 @@ class BatchFunction:
         return -0.5 * (np.abs(a) - 3.0) ** 2 + 0.3 * k + slope[0] * w[:, 0] + slope[1] * w[:, 1] + slope[2] * w[:, 2]
 
 
-def gradient_together(a, w, slope):
+def gradient_of_many(a, w, slope):
     return -(np.abs(a) - 3.0) * np.sign(a), np.tile(slope, (len(a), 1))
 
 
@@ -51,23 +51,23 @@ def run(function, gradient=None, vectorized=False, **options):
 @pytest.mark.parametrize("explorer", EXPLORERS)
 @pytest.mark.parametrize("vectorized", [True, "padded"])
 def test_batches_give_the_bits_of_single_calls(explorer, vectorized):
-    """The function rounds alike for one point and for many, so that every draw must be the same."""
+    """The function rounds in the same way for one point and for many, so that every draw must be the same."""
     options = {"explorer": EXPLORERS[explorer], "n_copies": 2}
-    together = BatchFunction()
+    many = ManyPoints()
     single, first = run(alone, gradient_alone, **options)
-    batch, bits = run(together, gradient_together, vectorized, **options)
+    batch, bits = run(many, gradient_of_many, vectorized, **options)
     assert bits == first
     assert single.evaluations == batch.evaluations
-    # few calls, as one serves all chains of a copy
-    assert len(together.sizes) < batch.evaluations / 2
+    # few calls, because one serves all chains of a copy
+    assert len(many.sizes) < batch.evaluations / 2
     if vectorized == "padded":
-        assert set(together.sizes) == {6}
+        assert set(many.sizes) == {6}
     else:
-        assert max(together.sizes) == 6
-    again = BatchFunction()
-    assert run(again, gradient_together, vectorized, workers=1, **options)[1] == first
+        assert max(many.sizes) == 6
+    again = ManyPoints()
+    assert run(again, gradient_of_many, vectorized, workers=1, **options)[1] == first
     if vectorized is True:
-        assert sorted(again.sizes) == sorted(together.sizes)
+        assert sorted(again.sizes) == sorted(many.sizes)
 
 
 def test_a_flat_vector_gets_one_more_axis():
@@ -81,18 +81,18 @@ def test_a_flat_vector_gets_one_more_axis():
 
 
 def test_other_rows_would_be_seen(monkeypatch):
-    """Planted fault: answers in the order of asking, not of replicas."""
+    """Planted fault: answers in another order than the questions."""
     options = {"explorer": {("a", "w"): sterna.Metropolis(), "k": sterna.Metropolis()}}
     _, first = run(alone, **options)
 
-    in_order = gathering.evaluate_batch
+    in_order = batch_team.evaluate_batch
 
     def shuffled(batch, asking, size):
         answers = [part[::-1] for part in batch.evaluate(np.array([one.state for one in asking]), size)]
         in_order(batch._replace(evaluate=lambda points, size: answers), asking, size)
 
-    monkeypatch.setattr(gathering, "evaluate_batch", shuffled)
-    assert run(BatchFunction(), vectorized=True, **options)[1] != first
+    monkeypatch.setattr(batch_team, "evaluate_batch", shuffled)
+    assert run(ManyPoints(), vectorized=True, **options)[1] != first
 
 
 def test_a_wrong_shape_is_named():
@@ -112,7 +112,7 @@ def test_shapes_that_do_not_fit_are_named():
 
 @pytest.mark.parametrize("vectorized", [True, "padded"])
 def test_points_that_mix_are_noticed(vectorized):
-    """Nothing fails and the shapes are right, but each value is relative to those beside it."""
+    """Nothing fails and the shapes are right, but each value depends on the other points of the call."""
 
     def mixes(x):
         return -x * x - np.mean(-x * x)
@@ -147,7 +147,7 @@ def test_vectorized_is_checked():
 
 
 def test_a_pool_leaves_local_changes_here():
-    """A pool evaluates points; a change of one coordinate is not one."""
+    """A pool evaluates functions of one point; a local change takes a coordinate too."""
 
     class Pool:
         def map(self, function, jobs):
@@ -164,3 +164,46 @@ def test_a_pool_leaves_local_changes_here():
     target = sterna.Target(Whole(), {"x": sterna.Normal(0, 2, shape=3)}, local_change=Change())
     runs = [sterna.sample(target, explorer="slice", workers=workers, **OPTIONS) for workers in (Pool(), 1)]
     assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
+
+
+@pytest.mark.parametrize("vectorized", [True, "padded"])
+def test_a_prior_transform_is_applied_to_every_row(vectorized):
+    def transform(u):
+        return 10.0 * u - 5.0
+
+    reference = sterna.PriorTransform(transform, 2)
+
+    def alone(x):
+        return -0.5 * np.sum((np.abs(x) - 2.0) ** 2)
+
+    def rows(x):
+        return -0.5 * np.sum((np.abs(x) - 2.0) ** 2, axis=1)
+
+    runs = [
+        sterna.sample(alone, reference, explorer="slice", **OPTIONS),
+        sterna.sample(rows, reference, explorer="slice", vectorized=vectorized, **OPTIONS),
+    ]
+    assert np.array_equal(runs[0].posterior["x"], runs[1].posterior["x"])
+
+
+def test_a_batch_of_gradients_is_pulled_back():
+    """To the coordinates of the fitted reference, and through the simplex."""
+    reference = sterna.FittedReference(
+        {"a": sterna.Real(), "w": sterna.Simplex(3)}, start={"a": 2.0, "w": [0.2, 0.3, 0.5]}
+    )
+
+    def alone(a, w):
+        return -0.5 * a**2 + w[0] - 2.0 * w[1]
+
+    def slopes(a, w):
+        return -a, np.array([1.0, -2.0, 0.0])
+
+    def many(a, w):
+        return -0.5 * a**2 + w[:, 0] - 2.0 * w[:, 1]
+
+    def many_slopes(a, w):
+        return -a, np.tile([1.0, -2.0, 0.0], (len(a), 1))
+
+    state = np.array([0.3, -0.4, 0.8])
+    found = sterna.Target(many, reference, gradient=many_slopes, vectorized=True).gradient(state)
+    assert found == pytest.approx(sterna.Target(alone, reference, gradient=slopes).gradient(state), rel=1e-12)

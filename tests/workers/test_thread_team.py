@@ -1,4 +1,4 @@
-"""A scan spread over threads is the scan of one thread, to the bit, and its errors name their point."""
+"""A scan spread over threads has the bits of one thread, and its errors name their point."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from ways import AsPython
 
 import sterna
 from sterna.run import blocks
-from sterna.run.options import EXPLORERS
-from sterna.workers import thread_team as team
+from sterna.run.given import EXPLORERS
+from sterna.workers.thread_team import ThreadTeam
 
 OPTIONS = {"n_rounds": 5, "seed": 3, "progress": False}
 
@@ -22,16 +22,16 @@ def bits(result):
 
 @pytest.fixture
 def spread(monkeypatch):
-    """Spread scans however short they are, and count how often."""
+    """Spread all scans, however short; list the number of replicas of each."""
     monkeypatch.setattr(blocks, "SHARED_SCAN_SECONDS", -1.0)
     sizes = []
-    each = team.ThreadTeam.each
+    apply = ThreadTeam.apply
 
     def counted(self, copy, function):
         sizes.append(copy.chain_of.size)
-        return each(self, copy, function)
+        return apply(self, copy, function)
 
-    monkeypatch.setattr(team.ThreadTeam, "each", counted)
+    monkeypatch.setattr(ThreadTeam, "apply", counted)
     return sizes
 
 
@@ -79,10 +79,10 @@ def test_chains_may_come_and_go(spread):
 
 
 def test_short_scans_are_not_spread(spread, monkeypatch):
-    """A scan of microseconds would take longer by the time that waking threads takes."""
+    """A scan of microseconds is shorter than the time it takes to wake threads."""
     monkeypatch.setattr(blocks, "SHARED_SCAN_SECONDS", 1e9)
     sterna.sample(target(), n_chains=4, workers=8, explorer="slice", **OPTIONS)
-    # but the search for a start, of which nobody knows how long it takes
+    # only the search for a start, because its duration is not known in advance
     assert len(spread) == 1
 
 
@@ -108,5 +108,5 @@ def test_forgetting_a_replica_would_be_seen(spread, monkeypatch):
     options = {"n_chains": 7, "explorer": "slice", **OPTIONS}
     first = bits(sterna.sample(target(), workers=1, **options))
     faulty = load("workers/thread_team.py", [("min(k + step, size)", "min(k + step, size - 1)")])
-    monkeypatch.setattr(team.ThreadTeam, "each", faulty.ThreadTeam.each)
+    monkeypatch.setattr(ThreadTeam, "apply", faulty.ThreadTeam.apply)
     assert bits(sterna.sample(target(), workers=2, **options)) != first

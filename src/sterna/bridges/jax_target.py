@@ -1,9 +1,9 @@
-"""A target whose log-likelihood is a function of JAX, batched over all chains."""
+"""A target whose log-likelihood is written with JAX, evaluated for all chains at once."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
+from sterna.bridges.jax_batches import JAX_NOTE, batch_function_of, import_jax, in_64_bits, is_array
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.explorers.base import Explorer
@@ -11,14 +11,22 @@ from sterna.ground.values import REAL
 from sterna.reference.adapters import as_distribution
 from sterna.reference.reference import space_and_distributions
 from sterna.reference.space import Space
-from sterna.target.arguments import arguments_of
+from sterna.target.arguments import Argument, arguments_of
 from sterna.target.data import read_data
 from sterna.target.target import Target
+from sterna.types import FloatArray
+
+if TYPE_CHECKING:
+    from jax import Array
+    from jax.tree_util import PyTreeDef
+
+# Of a state, which JAX may trace, and of the arrays among the data.
+LogLikelihood = Callable[[FloatArray, Mapping[str, Any]], "Array"]
 
 
 def JaxTarget(  # noqa: N802
     log_likelihood: Callable[..., Any],
-    reference: Any,
+    reference: object,
     data: Mapping[str, Any] | None = None,
     *,
     gradient: bool = True,
@@ -27,21 +35,21 @@ def JaxTarget(  # noqa: N802
 ) -> Target:
     """Make a target from a log-likelihood written with `jax.numpy`.
 
-    One call of the device serves a step of all chains. It computes with 64 bits, whatever JAX does elsewhere.
+    One call evaluates a step of all chains, with 64 bits, whatever JAX's default.
 
     Parameters
     ----------
     log_likelihood
-        A function of variables and data by name, or of one flat vector first and then data by name, of one point: it
+        A function of one point: of variables and data by name, or of one flat vector first and then data by name. It
         is batched by `jax.vmap`.
     reference
-        A dict of named distributions, a `sterna.Reference`, or a pytree of distributions: dicts, lists and tuples
-        inside each other. The function's first parameter is then the same tree of values, and their names in the
-        result are joined by "_".
+        A dict of named distributions, a `sterna.Reference`, or a pytree of distributions: nested dicts, lists and
+        tuples. For a pytree, the function's first parameter is the same tree of values, and the names of variables
+        in the result are the keys along the path, joined by "_".
     data
-        Observed arrays and numbers, passed by name. Arrays are not compiled into the function; all else is.
+        Observed arrays and numbers, passed by name. All but arrays are compiled into the function.
     gradient
-        Whether explorers may follow the gradient, which JAX finds.
+        Whether explorers may use the gradient, which JAX derives.
     explorer, name
         As in `sterna.Target`.
 
@@ -68,26 +76,27 @@ def JaxTarget(  # noqa: N802
     space, _ = space_and_distributions(named, data)
     if space.map is not None:
         raise TargetError(
-            "JaxTarget takes no fitted reference, prior transform or prior without a counterpart in sterna, as JAX "
-            "would have to follow it: give sterna.Target a function that calls yours, vectorized=True for batches."
+            "JaxTarget takes no fitted reference, no prior transform and no prior without a counterpart in sterna, "
+            "because JAX cannot differentiate them: give sterna.Target a function that calls yours, with "
+            "vectorized=True for batches."
         )
-    # a copy of arrays; lists and tuples are part of the function, which may take shapes or indices from them
+    # arrays are copied; lists and tuples are compiled in, because shapes or indices may be taken from them
     copied = read_data(data, space).given
     given = {key: value if isinstance(value, (list, tuple)) else copied[key] for key, value in (data or {}).items()}
     function = _of_state(log_likelihood, space, given, tree)
     arrays = in_64_bits(lambda: {key: jax.numpy.asarray(value) for key, value in _arrays(given).items()})()
     _check_value(function, space, arrays)
-    notes = [NOTE]
+    notes = [JAX_NOTE]
     slope = None
     if gradient and any(v.value_type == REAL for v in space.variables):
         both = jax.value_and_grad(function)
         try:
             in_64_bits(jax.eval_shape)(both, _shape_of(space), arrays)
-            slope = together(both, arrays, (callback.LIKELIHOOD, callback.GRADIENT))
+            slope = batch_function_of(both, arrays, (callback.LIKELIHOOD, callback.GRADIENT))
         except Exception as error:
-            notes.append(f"The gradient is not known: JAX raised {_first_line(error)}")
+            notes.append(f"There is no gradient: JAX raised {_first_line(error)}")
     target = Target(
-        together(lambda x, data: (function(x, data),), arrays, (callback.LIKELIHOOD,)),
+        batch_function_of(lambda x, data: (function(x, data),), arrays, (callback.LIKELIHOOD,)),
         named,
         data,
         gradient=slope,
@@ -101,8 +110,8 @@ def _arrays(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if is_array(value)}
 
 
-def _named(reference: Any) -> tuple[Any, Any]:
-    """Return a reference by names, and the form of the tree it came from; None if it was no tree."""
+def _named(reference: object) -> tuple[Any, Any]:
+    """Return a reference by names, and the structure of the pytree it came from; None if it was none."""
     if not isinstance(reference, (Mapping, list, tuple)):
         return reference, None
     if isinstance(reference, Mapping) and all(map(_is_distribution, reference.values())):
@@ -110,22 +119,24 @@ def _named(reference: Any) -> tuple[Any, Any]:
     tree_util = import_jax().tree_util
     leaves, tree = tree_util.tree_flatten_with_path(reference, is_leaf=_is_distribution)
     if not leaves:
-        raise TargetError(f"reference={reference!r} holds no distribution.")
+        raise TargetError(f"reference={reference!r} contains no distribution: name at least one variable.")
     named: dict[str, Any] = {}
     for path, part in leaves:
         label = "_".join(tree_util.keystr((key,), simple=True) for key in path)
         label = label if label.isidentifier() else f"x_{label}"
         if label in named:
-            raise TargetError(f"Two entries of the reference would be named {label!r}: rename one.")
+            raise TargetError(f"Two entries of the reference would both be named {label!r}: rename one of them.")
         named[label] = part
     return named, tree
 
 
-def _is_distribution(part: Any) -> bool:
+def _is_distribution(part: object) -> bool:
     return as_distribution(part, "reference") is not None
 
 
-def _of_state(log_likelihood: Callable[..., Any], space: Space, data: Mapping[str, Any], tree: Any) -> Any:
+def _of_state(
+    log_likelihood: Callable[..., Any], space: Space, data: Mapping[str, Any], tree: "PyTreeDef | None"
+) -> "LogLikelihood":
     """Return the log-likelihood as a function of a stored state and the data's arrays."""
     jax = import_jax()
     numpy = jax.numpy
@@ -134,17 +145,17 @@ def _of_state(log_likelihood: Callable[..., Any], space: Space, data: Mapping[st
     if tree is None:
         arguments = arguments_of(log_likelihood, "log_likelihood", space, data)
     else:
-        nothing = Space(())
-        arguments = arguments_of(log_likelihood, "log_likelihood", nothing, data, leading=1)
+        no_variables = Space(())
+        arguments = arguments_of(log_likelihood, "log_likelihood", no_variables, data, leading=1)
 
-    def get(argument: Any, x: Any, arrays: Mapping[str, Any]) -> Any:
+    def get(argument: Argument, x: FloatArray, arrays: Mapping[str, Any]) -> Any:
         if argument.source == "data":
             return arrays.get(argument.name, data[argument.name])
         if argument.source == "flat":
             return space.flat(x, numpy)
         return variables[argument.name].value(x, numpy)
 
-    def function(x: Any, arrays: Mapping[str, Any]) -> Any:
+    def function(x: FloatArray, arrays: Mapping[str, Any]) -> "Array":
         placed = [get(a, x, arrays) for a in arguments if not a.keyword]
         named = {a.name: get(a, x, arrays) for a in arguments if a.keyword}
         if leading:
@@ -164,8 +175,8 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
 
 
-def _check_value(function: Any, space: Space, arrays: Any) -> None:
-    """Let JAX read the function once, and check what it returns."""
+def _check_value(function: "LogLikelihood", space: Space, arrays: Mapping[str, Any]) -> None:
+    """Let JAX trace the function once, and check what it returns."""
     jax = import_jax()
     try:
         value = in_64_bits(lambda: jax.eval_shape(function, _shape_of(space), arrays))()
@@ -173,11 +184,11 @@ def _check_value(function: Any, space: Space, arrays: Any) -> None:
         raise
     except Exception as error:
         raise TargetError(
-            f"JAX cannot read log_likelihood; it raised {_first_line(error)} Write it with jax.numpy, with jnp.where "
-            "or jax.lax.cond in the place of branches on values; sterna.Target takes plain functions instead."
+            f"JAX cannot trace log_likelihood; it raised {_first_line(error)} Write it with jax.numpy, and with "
+            "jnp.where or jax.lax.cond instead of branches on values, or give a plain function to sterna.Target."
         ) from error
     if value.shape != () or value.dtype.kind not in "fiu":
         raise TargetError(
             f"log_likelihood returned {value.dtype} of shape {value.shape} for one point; it must return one number "
-            "(did you forget a sum?). Batches are made by sterna, so the function gets one point."
+            "(did you forget a sum?). The function is given one point; sterna makes the batches."
         )

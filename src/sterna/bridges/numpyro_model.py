@@ -1,6 +1,6 @@
 """A NumPyro model as a target: its unobserved sites are the reference, its observed sites and factors the likelihood.
 
-Continuous sites are stored without constraints, through NumPyro's own bijections, whose Jacobians belong to the
+Continuous sites are stored unconstrained, through NumPyro's own bijections, whose Jacobians are part of the
 reference's density. Discrete sites are stored as they are, and sampled.
 """
 
@@ -12,29 +12,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.bridges.device import NOTE, import_jax, in_64_bits, is_array, together
-from sterna.bridges.numpyro_sites import Layout, is_possible, log_prob_of, read_layout, scale_of, unconstrain
+from sterna.bridges.jax_batches import JAX_NOTE, batch_function_of, import_jax, in_64_bits, is_array
+from sterna.bridges.numpyro_sites import Layout, Message, is_possible, log_prob_of, read_layout, scale_of, unconstrain
 from sterna.bridges.numpyro_view import NumpyroView
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.reference.reference import Reference
 from sterna.reference.space import VariableType
 from sterna.target.target import Target
+from sterna.types import FloatArray
 
 if TYPE_CHECKING:
+    from jax import Array
+
     from sterna.result.result import Result
 
 
-# What a draw outside of floating point is moved to on the unconstrained line.
-FARTHEST = 700.0
+# An unconstrained draw that overflows is moved to this distance from 0.
+MAX_UNCONSTRAINED = 700.0
 
 
-def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target:
+def from_numpyro(model: Callable[..., Any], *args: object, **kwargs: object) -> Target:
     """Make a target from a NumPyro model and its arguments.
 
-    The reference is the law of the unobserved sites, the likelihood that of the observed ones, times all factors. A
-    site under `handlers.scale` keeps its own law as the reference, and the rest of its power counts as likelihood.
-    The result's posterior has the model's own names and shapes, with plates as dimensions, and its deterministic sites.
+    The reference is the distribution of the unobserved sites; the likelihood is that of the observed sites, times all
+    factors. An unobserved site under `handlers.scale` has its unscaled distribution as the reference, and the remaining
+    power counts as likelihood. The posterior has the model's names and shapes, with plates as dimensions, and its
+    deterministic sites.
 
     Examples
     --------
@@ -54,10 +58,10 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     kinds: dict[str, VariableType] = {}
     for name, site in read.sites.items():
         kinds[_identifier(name, {*read.sites, *kinds})] = site.kind
-    values = together(read.log_densities, read.arrays, (callback.REFERENCE, callback.LIKELIHOOD))
+    values = batch_function_of(read.log_densities, read.arrays, (callback.REFERENCE, callback.LIKELIHOOD))
     slopes = None
     if any(not site.discrete for site in read.sites.values()):
-        slopes = together(
+        slopes = batch_function_of(
             read.log_densities_and_gradients,
             read.arrays,
             (callback.REFERENCE, callback.LIKELIHOOD, callback.REFERENCE_GRADIENT, callback.GRADIENT),
@@ -65,11 +69,11 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     draw = _Draw(in_64_bits(jax.jit(read.draw)), read.arrays)
     reference = Reference(draw, values, kinds, gradient=slopes)
     target = Target(values, reference, gradient=slopes, view=NumpyroView(read), name=read.name)
-    return target.with_notes(NOTE)
+    return target.with_notes(JAX_NOTE)
 
 
 def numpyro_samples(result: "Result") -> dict[str, NDArray[Any]]:
-    """Return the posterior's draws, those of all copies in one row, as `numpyro.infer.Predictive` takes them.
+    """Return the draws of all copies, one after the other, as `numpyro.infer.Predictive` takes them.
 
     Examples
     --------
@@ -88,37 +92,36 @@ def numpyro_samples(result: "Result") -> dict[str, NDArray[Any]]:
 
 
 class Model:
-    """A model with its arguments: the arrays among them are given to compiled functions, all else is part of them."""
+    """A model with its arguments: arrays are passed to compiled functions, all other arguments are compiled in."""
 
     def __init__(self, model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         try:
             import numpyro  # noqa: F401
         except ImportError as error:
-            raise TargetError(f"NumPyro cannot be imported ({error}): pip install numpyro.") from None
+            raise TargetError(f"NumPyro is needed and cannot be imported ({error}): pip install numpyro.") from None
         if not callable(model):
             raise TargetError(f"from_numpyro({model!r}): give a function with numpyro.sample statements.")
         jax = import_jax()
         self.model, self.name = model, getattr(model, "__name__", type(model).__name__)
         leaves, self.tree = jax.tree_util.tree_flatten((args, kwargs))
         self.leaves = leaves
-        self.places = [k for k, leaf in enumerate(leaves) if is_array(leaf)]
-        self.arrays = self._given()
+        self.array_indices = [k for k, leaf in enumerate(leaves) if is_array(leaf)]
+        self.arrays = self._copied_arrays()
         self.layout = self._read()
         self.sites = self.layout.sites
 
-    def _given(self) -> list[Any]:
-        """Copy the arrays, so that the target does not change when the user's do."""
+    def _copied_arrays(self) -> list[Any]:
+        """Copy the arrays, so that the target does not change with the user's."""
         numpy = import_jax().numpy
-        found: list[Any] = in_64_bits(lambda: [numpy.array(self.leaves[k]) for k in self.places])()
-        return found
+        return in_64_bits(lambda: [numpy.array(self.leaves[k]) for k in self.array_indices])()
 
     def _read(self) -> Layout:
-        """Find the sites by a run of symbols; a model that must know the numbers in its arrays has them built in."""
+        """Find the sites by tracing; if the model needs the values of its arrays for that, they are compiled in."""
         jax = import_jax()
         try:
             return read_layout(self)
-        except (TypeError, jax.errors.JAXIndexError):  # JAX's own, among which that of a shape is no JAXTypeError
-            self.places, self.arrays = [], []
+        except (TypeError, jax.errors.JAXIndexError):  # JAX raises a plain TypeError for shapes
+            self.array_indices, self.arrays = [], []
         try:
             return read_layout(self)
         except (TypeError, jax.errors.JAXIndexError) as error:
@@ -131,91 +134,97 @@ class Model:
                 f"one, which JAX cannot compile: use jnp.where or jax.lax.cond. ({str(error).splitlines()[0]})"
             ) from None
 
-    def trace(self, arrays: list[Any], key: Any, choose: Callable[[Any], Any] | None = None) -> Mapping[str, Any]:
-        """Run the model with some sites' values chosen and others drawn, and return all of its sites."""
+    def trace(
+        self, arrays: list[Any], key: "Array", choose: Callable[[Message], Any] | None = None
+    ) -> Mapping[str, Message]:
+        """Run the model with the values of some sites chosen and the others drawn; return the messages of all sites."""
         from numpyro import handlers
 
         leaves = list(self.leaves)
-        for place, array in zip(self.places, arrays, strict=True):
-            leaves[place] = array
+        for index, array in zip(self.array_indices, arrays, strict=True):
+            leaves[index] = array
         args, kwargs = import_jax().tree_util.tree_unflatten(self.tree, leaves)
         run = handlers.seed(self.model, key)
         if choose is not None:
             run = handlers.substitute(run, substitute_fn=choose)
-        found: Mapping[str, Any] = handlers.trace(run).get_trace(*args, **kwargs)
-        return found
+        messages: Mapping[str, Message] = handlers.trace(run).get_trace(*args, **kwargs)
+        return messages
 
-    def at(self, state: Any, arrays: list[Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    def at(self, state: "Array | FloatArray", arrays: list[Any]) -> tuple[dict[str, Any], Mapping[str, Message]]:
         """Run the model at a state; return the stored values of its sites, and the trace."""
         jax = import_jax()
-        stored = {name: state[site.start : site.stop].reshape(site.stored) for name, site in self.sites.items()}
+        stored: dict[str, Any] = {
+            name: state[site.start : site.stop].reshape(site.stored) for name, site in self.sites.items()
+        }
 
-        def choose(found: Any) -> Any:
-            if found["type"] != "sample" or found["name"] not in stored:
+        def choose(message: Message) -> Any:
+            if message["type"] != "sample" or message["name"] not in stored:
                 return None
-            return self.sites[found["name"]].value(stored[found["name"]], found)
+            return self.sites[message["name"]].value(stored[message["name"]], message)
 
-        # no draw is left to be made; the key is for what the model makes of it besides
+        # all sites are chosen; the model may still ask for a key
         return stored, self.trace(arrays, jax.random.key(0), choose)
 
-    def log_densities(self, state: Any, arrays: list[Any]) -> tuple[Any, Any]:
+    def log_densities(self, state: "Array", arrays: list[Any]) -> tuple["Array", "Array"]:
         """Return log-reference and log-likelihood at a state.
 
-        Where one is no number below infinity the density is zero: an unconstrained value so large that its exponential
-        overflows is common, and no mistake of the model's; NumPyro's own samplers step back from it too.
+        If one of them is NaN or +inf, the density is taken to be zero: unconstrained values whose exponential overflows
+        are common and no mistake of the model, and NumPyro's own samplers reject them too.
         """
         numpy = import_jax().numpy
         stored, trace = self.at(state, arrays)
         reference, likelihood, possible = numpy.zeros(()), numpy.zeros(()), numpy.array(True)
-        for name, found in trace.items():
-            if found["type"] != "sample":
+        for name, message in trace.items():
+            if message["type"] != "sample":
                 continue
-            log_prob = log_prob_of(found)
-            scale = scale_of(found)
+            log_prob = log_prob_of(message)
+            scale = scale_of(message)
             if name in stored:
-                possible &= is_possible(found)
-                reference += numpy.sum(log_prob) + self.sites[name].log_jacobian(stored[name], found)
-                # a site keeps its own law as the reference; the rest of its power is likelihood
+                possible &= is_possible(message)
+                reference += numpy.sum(log_prob) + self.sites[name].log_jacobian(stored[name], message)
+                # the unscaled density is the reference; the remaining power is likelihood
                 likelihood += numpy.sum((scale - 1.0) * log_prob)
             else:
                 likelihood += numpy.sum(scale * log_prob)
-        nowhere = -numpy.inf
-        possible &= (reference > nowhere) & (reference < numpy.inf)
-        likelihood = numpy.where(likelihood < numpy.inf, likelihood, nowhere)
-        return numpy.where(possible, reference, nowhere), numpy.where(possible, likelihood, nowhere)
+        zero = -numpy.inf
+        possible &= (reference > zero) & (reference < numpy.inf)
+        likelihood = numpy.where(likelihood < numpy.inf, likelihood, zero)
+        return numpy.where(possible, reference, zero), numpy.where(possible, likelihood, zero)
 
-    def log_densities_and_gradients(self, state: Any, arrays: list[Any]) -> tuple[Any, Any, Any, Any]:
+    def log_densities_and_gradients(self, state: "Array", arrays: list[Any]) -> tuple["Array", ...]:
         """Return both log-densities and their gradients."""
         jax = import_jax()
         values, pull = jax.vjp(lambda x: jax.numpy.stack(self.log_densities(x, arrays)), state)
         slopes = jax.vmap(lambda one: pull(one)[0])(jax.numpy.eye(2))
         return values[0], values[1], slopes[0], slopes[1]
 
-    def draw(self, words: Any, arrays: list[Any]) -> Any:
+    def draw(self, words: "Array", arrays: list[Any]) -> "Array":
         """Draw a state from the reference."""
         jax = import_jax()
         key = jax.random.wrap_key_data(words, impl="threefry2x32")
         trace = self.trace(arrays, key)
         parts = [unconstrain(site, trace[name]).ravel() for name, site in self.sites.items()]
-        return jax.numpy.nan_to_num(jax.numpy.concatenate(parts), nan=np.nan, posinf=FARTHEST, neginf=-FARTHEST)
+        return jax.numpy.nan_to_num(
+            jax.numpy.concatenate(parts), nan=np.nan, posinf=MAX_UNCONSTRAINED, neginf=-MAX_UNCONSTRAINED
+        )
 
 
 @dataclass(frozen=True)
 class _Draw:
-    """A draw from the reference by NumPyro's own sampling: its key is two words of the replica's stream."""
+    """A draw from the reference by NumPyro, with a key of two words from the replica's stream."""
 
     compiled: Callable[..., Any]
     arrays: list[Any]
     reason: str = ""
-    """Why it is not compiled by Numba: said by the target."""
+    """Why it is not compiled by Numba; empty, because the target's note says it."""
 
-    def __call__(self, rng: Any) -> Any:
+    def __call__(self, rng: np.random.Generator) -> FloatArray:
         words = rng.integers(0, 1 << 32, 2, np.uint32)
         return np.asarray(self.compiled(words, self.arrays))
 
 
 def _identifier(name: str, taken: Container[str]) -> str:
-    """Return a name under which the space knows a site, whose own may be any text."""
+    """Return an identifier for a site, whose name may be any text."""
     if name.isidentifier():
         return name
     plain = re.sub(r"\W", "_", f"site_{name}")

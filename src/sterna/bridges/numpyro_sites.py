@@ -1,14 +1,28 @@
 """The unobserved sites of a NumPyro model: how each is stored in the flat state."""
 
 import math
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from sterna.bridges.device import import_jax, in_64_bits
+from sterna.bridges.jax_batches import import_jax, in_64_bits
 from sterna.errors import TargetError
 from sterna.reference.space import Binary, Integer, Real, VariableType
+
+if TYPE_CHECKING:
+    from jax import Array
+    from numpyro.distributions import Distribution
+    from numpyro.distributions.constraints import Constraint
+    from numpyro.distributions.transforms import Transform
+
+    from sterna.bridges.numpyro_model import Model
+
+# What NumPyro's handlers pass on for every statement of a model: its type, name, distribution, value, scale, ...
+Message = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -28,55 +42,56 @@ class Site:
         """The coordinate after the last."""
         return self.start + math.prod(self.stored)
 
-    def value(self, stored: Any, found: Any) -> Any:
-        """The site's value from its stored coordinates, where a run of the model has come to it."""
-        index = found["infer"].get("_scan_current_index")
+    def value(self, stored: "Array", message: Message) -> "Array":
+        """The site's value from its stored coordinates; in a scan, that of the current step."""
+        index = message["infer"].get("_scan_current_index")
         if self.discrete:
             value = import_jax().numpy.round(stored).astype(self.dtype)
             return value if index is None else value[index]
-        return bijection(found)(stored if index is None else stored[index])
+        return bijection(message)(stored if index is None else stored[index])
 
-    def log_jacobian(self, stored: Any, found: Any) -> Any:
-        """Log-determinant of the map from stored coordinates to the value."""
+    def log_jacobian(self, stored: "Array", message: Message) -> "Array | float":
+        """Log-determinant of the Jacobian of the map from stored coordinates to the value."""
         numpy = import_jax().numpy
         if self.discrete:
             return 0.0
-        return numpy.sum(bijection(found).log_abs_det_jacobian(stored, found["value"]))
+        return numpy.sum(bijection(message).log_abs_det_jacobian(stored, message["value"]))
 
 
-def bijection(found: Any) -> Any:
+def bijection(message: Message) -> "Transform":
     """Return NumPyro's map from the whole space to the support of a site."""
     from numpyro.distributions.transforms import biject_to
 
-    return biject_to(found["fn"].support)
+    return biject_to(message["fn"].support)
 
 
-def unconstrain(site: Site, found: Any) -> Any:
+def unconstrain(site: Site, message: Message) -> "Array":
     """Return the stored coordinates of a site's value."""
     if site.discrete:
-        return found["value"].astype("float64")
-    return bijection(found).inv(found["value"])
+        return message["value"].astype("float64")
+    return bijection(message).inv(message["value"])
 
 
-def log_prob_of(found: Any) -> Any:
+def log_prob_of(message: Message) -> "Array":
     """Return a site's log-density, without its scale."""
-    between = found["intermediates"]
-    return found["fn"].log_prob(found["value"], between) if between else found["fn"].log_prob(found["value"])
+    distribution, intermediates = message["fn"], message["intermediates"]
+    given = (message["value"], intermediates) if intermediates else (message["value"],)
+    return distribution.log_prob(*given)
 
 
-def is_possible(found: Any) -> Any:
-    """Return whether an unobserved site's value is one: an integer may leave its bounds, a real round to its edge.
+def is_possible(message: Message) -> "Array":
+    """Whether an unobserved site's value is in its support: integers may leave it, and reals may round to its edge.
 
-    NumPyro does not look in compiled code. Simplices, matrices and the like cannot leave their support.
+    NumPyro does not check this in compiled code. Simplices, matrices and the like cannot leave their support.
     """
     numpy = import_jax().numpy
-    finite = numpy.all(numpy.isfinite(found["value"]))
-    support = found["fn"].support
-    return finite if plain_constraint(support).event_dim > 0 else finite & numpy.all(support(found["value"]))
+    finite = numpy.all(numpy.isfinite(message["value"]))
+    support = message["fn"].support
+    return finite if plain_constraint(support).event_dim > 0 else finite & numpy.all(support(message["value"]))
 
 
-def plain_constraint(support: Any) -> Any:
-    """Return the constraint of one entry of a vector of independent ones."""
+def plain_constraint(support: "Constraint") -> "Constraint":
+    """Return the constraint of one entry of a vector of independent entries."""
     while hasattr(support, "base_constraint"):
         support = support.base_constraint
     return support
@@ -84,90 +99,90 @@ def plain_constraint(support: Any) -> Any:
 
 @dataclass(frozen=True)
 class Layout:
-    """What is known of a model before it is run."""
+    """What tracing shows of a model."""
 
     sites: dict[str, Site]
     """The unobserved sites, in the order of the flat state."""
     plates: dict[str, dict[int, str]]
-    """For all sites that hold values, which axis is which plate."""
+    """For all sites with values, the names of the plates by axis."""
 
 
-def read_layout(model: Any) -> Layout:
-    """Find the unobserved sites of a model, by a run in which values are symbols."""
+def read_layout(model: "Model") -> Layout:
+    """Find the unobserved sites of a model by tracing it."""
     jax = import_jax()
     layout = Layout({}, {})
     sizes: dict[str, set[int]] = {}
-    informed = False
+    has_likelihood = False
 
-    def read(key: Any, arrays: Any) -> None:
+    def read(key: "Array", arrays: list[Any]) -> None:
         with refusing(model.name):
             trace = model.trace(arrays, key)
-        nonlocal informed
+        nonlocal has_likelihood
         start = 0
-        for name, found in trace.items():
-            if found["type"] in ("deterministic", "sample"):
-                layout.plates[name] = plates_of(found, taken=trace)
+        for name, message in trace.items():
+            if message["type"] in ("deterministic", "sample"):
+                layout.plates[name] = plates_of(message, taken=trace)
                 for axis, plate in layout.plates[name].items():
-                    sizes.setdefault(plate, set()).add(np.shape(found["value"])[axis])
-            if found["type"] == "sample" and (found["is_observed"] or found["scale"] is not None):
-                informed = True
-            if found["type"] == "sample" and not found["is_observed"]:
-                layout.sites[name] = site_of(name, found, start)
+                    sizes.setdefault(plate, set()).add(np.shape(message["value"])[axis])
+            if message["type"] == "sample" and (message["is_observed"] or message["scale"] is not None):
+                has_likelihood = True
+            if message["type"] == "sample" and not message["is_observed"]:
+                layout.sites[name] = site_of(name, message, start)
                 start = layout.sites[name].stop
 
     in_64_bits(lambda: jax.eval_shape(read, jax.random.key(0), model.arrays))()
     _drop_uneven(layout.plates, sizes)
     if not layout.sites:
         raise TargetError(f"The NumPyro model {model.name} has no unobserved sample site: there is nothing to sample.")
-    if not informed:
+    if not has_likelihood:
         raise TargetError(
             f"The NumPyro model {model.name} has no observed site and no factor, so its posterior is its prior. Give "
-            "the data where the model takes them, such as from_numpyro(model, x, y=y)."
+            "the data as arguments of the model, such as from_numpyro(model, x, y=y)."
         )
     return layout
 
 
-def plates_of(found: Any, taken: Any) -> dict[int, str]:
-    """Return the names of the plates that are axes of a site's value, but for those that are names of variables."""
-    shape = np.shape(found["value"])
-    batch = len(shape) - (found["fn"].event_dim if found["type"] == "sample" else 0)
-    places = {batch + plate.dim: plate for plate in found["cond_indep_stack"]}
+def plates_of(message: Message, taken: Mapping[str, Message]) -> dict[int, str]:
+    """Return the names of the plates that are axes of a site's value, without those that also name a site."""
+    shape = np.shape(message["value"])
+    batch = len(shape) - (message["fn"].event_dim if message["type"] == "sample" else 0)
+    by_axis = {batch + plate.dim: plate for plate in message["cond_indep_stack"]}
     return {
         axis: plate.name
-        for axis, plate in places.items()
+        for axis, plate in by_axis.items()
         if 0 <= axis < len(shape) and shape[axis] == plate.size and taken.get(plate.name, {}).get("type") == "plate"
     }
 
 
 def _drop_uneven(plates: dict[str, dict[int, str]], sizes: dict[str, set[int]]) -> None:
-    """Leave out the names of plates that have several sizes, as a dimension has one."""
+    """Leave out plates of several sizes, because a dimension has one size."""
     for name, axes in plates.items():
         plates[name] = {axis: plate for axis, plate in axes.items() if len(sizes[plate]) == 1}
 
 
-def scale_of(found: Any) -> Any:
-    """Return the power of a site's density."""
-    return 1.0 if found["scale"] is None else found["scale"]
+def scale_of(message: Message) -> "Array | float":
+    """Return the power to which a site's density is raised."""
+    return 1.0 if message["scale"] is None else message["scale"]
 
 
-def refusing(model: str) -> Any:
-    """Return a handler that looks at every statement before it is carried out."""
+def refusing(model: str) -> AbstractContextManager[object]:
+    """Return a handler that checks every statement of a model before it is executed."""
     from numpyro.primitives import Messenger
 
     class Refusing(Messenger):  # type: ignore[misc]
-        def process_message(self, found: Any) -> None:
-            check(model, found.get("name", ""), found)
+        def process_message(self, message: Message) -> None:
+            check(model, message.get("name", ""), message)
 
-    return Refusing()
+    return cast(AbstractContextManager[object], Refusing())
 
 
-def check(model: str, name: str, found: Any) -> None:
-    """Refuse what parallel tempering cannot be given."""
-    kind = found["type"]
-    if kind == "plate" and found["args"][1] not in (None, found["args"][0]):
+def check(model: str, name: str, message: Message) -> None:
+    """Refuse statements that parallel tempering cannot use."""
+    kind = message["type"]
+    if kind == "plate" and message["args"][1] not in (None, message["args"][0]):
         raise TargetError(
-            f"The plate {name!r} of the NumPyro model {model} takes a subsample of {found['args'][1]} of "
-            f"{found['args'][0]}: a likelihood of random data is not one function. Leave subsample_size out."
+            f"The plate {name!r} of the NumPyro model {model} takes a subsample of {message['args'][1]} of "
+            f"{message['args'][0]}, so the likelihood would be random: leave out subsample_size."
         )
     if kind == "param":
         raise TargetError(
@@ -175,50 +190,51 @@ def check(model: str, name: str, found: Any) -> None:
         )
     if kind == "prng_key":
         raise TargetError(
-            f"The NumPyro model {model} asks for a random key (numpyro.prng_key): all that is random must be a "
-            "numpyro.sample."
+            f"The NumPyro model {model} asks for a random key (numpyro.prng_key): use numpyro.sample for all "
+            "random values."
         )
-    if kind == "sample" and not found["is_observed"]:
-        check_law(model, name, found["fn"])
+    if kind == "sample" and not message["is_observed"]:
+        check_distribution(model, name, message["fn"])
 
 
-def check_law(model: str, name: str, law: Any) -> None:
-    """Refuse an unobserved site whose law is not proper or has no density."""
+def check_distribution(model: str, name: str, given: "Distribution") -> None:
+    """Refuse an unobserved site whose distribution is improper or has no density."""
     from numpyro import distributions
 
-    while law is not None:
-        if isinstance(law, distributions.MaskedDistribution) and law._mask is not True:
+    part: Distribution | None = given
+    while part is not None:
+        if isinstance(part, distributions.MaskedDistribution) and part._mask is not True:
             raise TargetError(
-                f"The unobserved site {name!r} of the NumPyro model {model} is masked, so it has no proper law where "
-                "the mask is False: sample without a mask, or leave such entries out."
+                f"The unobserved site {name!r} of the NumPyro model {model} is masked, so it has no proper "
+                "distribution where the mask is False: sample without a mask, or leave such entries out."
             )
-        if isinstance(law, (distributions.ImproperUniform, distributions.Delta)):
+        if isinstance(part, (distributions.ImproperUniform, distributions.Delta)):
             raise TargetError(
-                f"The unobserved site {name!r} of the NumPyro model {model} is a {type(law).__name__}, which is no law "
-                "with a density to draw from: give it a proper prior, or numpyro.deterministic if it is known."
+                f"The unobserved site {name!r} of the NumPyro model {model} is a {type(part).__name__}, which has no "
+                "density to draw from: give it a proper prior, or use numpyro.deterministic if its value is known."
             )
-        law = getattr(law, "base_dist", None)
+        part = getattr(part, "base_dist", None)
 
 
-def site_of(name: str, found: Any, start: int) -> Site:
+def site_of(name: str, message: Message, start: int) -> Site:
     """Return how a site is stored."""
-    shape, support = tuple(found["value"].shape), found["fn"].support
+    shape, support = tuple(message["value"].shape), message["fn"].support
     if math.prod(shape) == 0:
-        raise TargetError(f"The site {name!r} has shape {shape}, and so no entry to sample.")
+        raise TargetError(f"The site {name!r} has shape {shape}, so there is nothing to sample: leave it out.")
     if support.is_discrete:
-        return Site(name, start, shape, _kind_of(name, support, shape), True, found["value"].dtype)
+        return Site(name, start, shape, _kind_of(name, support, shape), True, message["value"].dtype)
     try:
-        stored = tuple(bijection(found).inverse_shape(shape))
+        stored = tuple(bijection(message).inverse_shape(shape))
     except NotImplementedError:
         raise TargetError(
-            f"The site {name!r} has the support {support}, which NumPyro cannot map to the whole space: use another "
-            "parametrisation."
+            f"The site {name!r} has the support {support}, which NumPyro cannot map to an unconstrained space: use "
+            "another parametrisation."
         ) from None
-    return Site(name, start, stored, Real(shape=stored), False, found["value"].dtype)
+    return Site(name, start, stored, Real(shape=stored), False, message["value"].dtype)
 
 
-def _kind_of(name: str, support: Any, shape: tuple[int, ...]) -> VariableType:
-    """Return the kind of a discrete site; bounds that depend on other sites are left to the density."""
+def _kind_of(name: str, support: "Constraint", shape: tuple[int, ...]) -> VariableType:
+    """Return the kind of a discrete site; bounds that depend on other sites are left to its density."""
     from numpyro.distributions import constraints
 
     plain = plain_constraint(support)
@@ -227,16 +243,15 @@ def _kind_of(name: str, support: Any, shape: tuple[int, ...]) -> VariableType:
     if plain.event_dim > 0:
         raise TargetError(
             f"The site {name!r} is a discrete vector whose entries depend on each other (its support is {support}), of "
-            "which no explorer can change one alone: use counts or categories that are free."
+            "which no explorer can change one alone: use counts or categories that can change independently."
         )
     lower, upper = getattr(plain, "lower_bound", -math.inf), getattr(plain, "upper_bound", math.inf)
-    return Integer(_known(lower, min, -math.inf), _known(upper, max, math.inf), shape=shape)
+    return Integer(_concrete(lower, min, -math.inf), _concrete(upper, max, math.inf), shape=shape)
 
 
-def _known(bound: Any, widest: Any, unknown: float) -> float:
-    """Return a bound for all entries of a site, if it is a number and no symbol."""
-    import numpy as np
+def _concrete(bound: ArrayLike, widest: Callable[[Iterable[float]], float], otherwise: float) -> float:
+    """Return one bound for all entries of a site, if its value does not depend on other sites."""
 
     if isinstance(bound, import_jax().core.Tracer):
-        return unknown
+        return otherwise
     return float(widest(np.asarray(bound).ravel()))

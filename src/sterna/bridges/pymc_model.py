@@ -1,7 +1,8 @@
-"""A PyMC model as a target: its prior is the reference, what it observes is the likelihood."""
+"""A PyMC model as a target: its prior is the reference, and its observed variables are the likelihood."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,19 +15,25 @@ from sterna.ground.user_function import Bridged, CannotCompile
 from sterna.reference.reference import Reference
 from sterna.target.target import Target
 
+if TYPE_CHECKING:
+    from pymc import Model
+    from pytensor.compile.function.types import Function
+    from pytensor.compile.mode import Mode
+    from pytensor.graph.basic import Variable
 
-def from_pymc(model: Any, *, name: str | None = None) -> Target:
-    """Make a target of a PyMC model, which stays as it is; `sterna.sample(model)` calls this.
+
+def from_pymc(model: "Model", *, name: str | None = None) -> Target:
+    """Make a target from a PyMC model, which is not changed; `sterna.sample(model)` calls this.
 
     The reference is the prior of the free variables, and the likelihood is that of the observed variables and all
-    potentials, also those that depend on free variables alone. A state holds the values of the free variables as PyMC's
-    own samplers do: unconstrained, after PyMC's transforms, so that its densities contain their Jacobians and ordered
-    vectors, simplices and Cholesky factors need no care. Integers have the bounds of their laws. The posterior
-    speaks of the model's own variables, deterministics included.
+    potentials, also of those that depend on free variables only. A state holds the values of the free variables as
+    PyMC's own samplers do: unconstrained, after PyMC's transforms. Densities contain their Jacobians, so that ordered
+    vectors, simplices and Cholesky factors need no special treatment. Integers have the bounds of their distributions.
+    The posterior has the model's own variables, deterministics included.
 
-    Both log-densities and their gradients are compiled by PyTensor's Numba mode. Where PyTensor has no compiled form of
-    an operation, PyMC's own function is called instead, and `notes` names the operation. Data (`pm.Data`) are copied:
-    make a new target after `pm.set_data`.
+    Both log-densities and their gradients are compiled by PyTensor's Numba mode. If PyTensor has no compiled form of an
+    operation, PyMC's own function is called instead, and `notes` names the operation. Data (`pm.Data`) are copied: make
+    a new target after `pm.set_data`.
 
     Examples
     --------
@@ -49,7 +56,9 @@ def from_pymc(model: Any, *, name: str | None = None) -> Target:
     prior, likelihood = graphs.log_densities()
     check_not_random([prior, likelihood])
     if has_unbounded(model, example) and indexed_by_state([prior, likelihood], graphs.state):
-        graphs.reason = "several indices depend on an integer without an upper bound, which compiled code cannot check"
+        graphs.reason = (
+            "several indices depend on an integer without an upper bound, and compiled code does not check them"
+        )
     slopes = graphs.gradients(prior, likelihood, prior + graphs.beta * likelihood)
     densities = [bridged_density(partial(graphs.compile, [one])) for one in (prior, likelihood)]
     gradients: list[Bridged | None] = [None, None]
@@ -66,13 +75,13 @@ def from_pymc(model: Any, *, name: str | None = None) -> Target:
     )
 
 
-def _frozen(model: Any) -> Any:
-    """Return the model with its data as they are now, as draws, densities and results must all speak of the same."""
+def _frozen(model: "Model") -> "Model":
+    """Return the model with its data as they are now, because draws, densities and results must use the same."""
     from pymc.model.transform.optimization import freeze_dims_and_data
 
     if not model.data_vars and not model.coords:
         return model
-    # PyMC freezes no model that has initial values, of which a run needs none
+    # PyMC does not freeze a model with initial values, which a run does not need
     initial = dict(model.rvs_to_initial_values)
     try:
         model.rvs_to_initial_values.update(dict.fromkeys(initial))
@@ -81,49 +90,49 @@ def _frozen(model: Any) -> Any:
         model.rvs_to_initial_values.update(initial)
     frozen.check_bounds = model.check_bounds
     # in the user's order, which freezing does not keep
-    for own, users in ((frozen.free_RVs, model.free_RVs), (frozen.deterministics, model.deterministics)):
-        names = [rv.name for rv in users]
-        own.sort(key=lambda rv, names=names: names.index(rv.name))
+    for variables, ordered in ((frozen.free_RVs, model.free_RVs), (frozen.deterministics, model.deterministics)):
+        names = [rv.name for rv in ordered]
+        variables.sort(key=lambda rv, names=names: names.index(rv.name))
     return frozen
 
 
 class Graphs:
-    """A model's graphs as functions of one flat state, `state`."""
+    """A model's graphs as functions of one flat vector, `state`."""
 
-    def __init__(self, model: Any, shapes: list[tuple[int, ...]]) -> None:
+    def __init__(self, model: "Model", shapes: list[tuple[int, ...]]) -> None:
         import pytensor.tensor as pt
 
         self.model = model
-        # why these graphs must not be compiled by Numba, if they must not
+        # why Numba must not compile these graphs; empty if it may
         self.reason = ""
         sizes = [int(np.prod(shape)) for shape in shapes]
         self.state = pt.vector("state", shape=(sum(sizes),), dtype="float64")
         self.beta = pt.scalar("beta", dtype="float64")
-        self.values: dict[Any, Any] = {}
+        self.values: dict[Variable, Variable] = {}
         begin = 0
         for rv, shape, size in zip(model.free_RVs, shapes, sizes, strict=True):
             value = model.rvs_to_values[rv]
-            # a number, not a vector of one, along which every operation would have to broadcast
+            # a scalar and not a vector of length 1, along which every operation would broadcast
             part = self.state[begin : begin + size].reshape(shape) if shape else self.state[begin]
             self.values[value] = part.astype(value.dtype)
             begin += size
 
-    def of_state(self, graphs: list[Any]) -> list[Any]:
+    def of_state(self, graphs: "list[Variable]") -> "list[Variable]":
         """Return graphs of the model's values as graphs of the state."""
         from pytensor.graph.replace import clone_replace
 
-        found: list[Any] = clone_replace(graphs, self.values)
-        return found
+        replaced: list[Variable] = clone_replace(graphs, self.values)
+        return replaced
 
-    def log_densities(self) -> list[Any]:
+    def log_densities(self) -> "list[Variable]":
         """Return the log-density of the prior, transforms included, and the log-likelihood."""
         model = self.model
         prior = model.logp(vars=model.free_RVs)
         likelihood = model.logp(vars=[*model.observed_RVs, *model.potentials])
         return [graph.astype("float64") for graph in self.of_state([prior, likelihood])]
 
-    def gradients(self, *densities: Any) -> list[Any] | None:
-        """Return gradients with respect to the state, or None where an operation has none or nothing is real."""
+    def gradients(self, *densities: "Variable") -> "list[Variable] | None":
+        """Return gradients with respect to the state, or None if an operation has none or no variable is real."""
         import pytensor.tensor as pt
         from pymc.pytensorf import rewrite_pregrad
 
@@ -134,8 +143,8 @@ class Graphs:
         except (NotImplementedError, AttributeError, TypeError, ValueError):
             return None
 
-    def compile(self, graphs: list[Any], mode: Any, annealed: bool = False) -> Any:
-        """Compile graphs of the state, or of that and beta; parameters out of bounds mean density zero, as in PyMC."""
+    def compile(self, graphs: "Sequence[Variable]", mode: "Mode | str", annealed: bool = False) -> "Function":
+        """Compile graphs of the state, or of state and beta; as in PyMC, invalid parameters mean density zero."""
         from pymc.pytensorf import compile as compile_graph
 
         if mode == "NUMBA" and self.reason:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -18,19 +18,26 @@ from sterna.ground.streams import new_generator
 from sterna.ground.user_function import CannotCompile
 from sterna.types import FloatArray
 
-# A draw without an unconstrained value is drawn again, so often at most.
-TRIES = 1000
+if TYPE_CHECKING:
+    from pymc import Model
+    from pytensor.compile.function.types import Function
+    from pytensor.compile.mode import Mode
+    from pytensor.graph.basic import Variable
+    from pytensor.graph.fg import FunctionGraph
 
-# Draws by which a prior is checked beforehand.
-EXAMPLES = 100
+# A draw without an unconstrained value is repeated at most so often.
+MAX_DRAWS = 1000
 
-# Half a word. A stream starts at three random words and a counter (NumPy's SFC64); its first number is a sum of two of
-# them, so that all 64 bits of these must be random.
-HALF = 2**32
+# Draws by which a prior is checked before the run.
+N_EXAMPLES = 100
 
-# Laws whose compiled draws are checked against NumPy's (tests/bridges/test_pymc_prior.py). PyTensor compiles others, of
-# which some are wrong: its Cauchy numbers have one over their scale.
-CHECKED = {
+# Half a word. A stream starts from three random words and a counter (NumPy's SFC64). Its first number is a sum of two
+# of them, so that all of their 64 bits must be random.
+HALF_WORD = 2**32
+
+# Distributions whose compiled draws are tested against NumPy's (tests/bridges/test_pymc_prior.py). PyTensor compiles
+# others too, of which some are wrong: its Cauchy draws divide by the scale instead of multiplying.
+CHECKED_DISTRIBUTIONS = {
     "BernoulliRV", "BetaRV", "BinomialRV", "CategoricalRV", "DirichletRV", "ExponentialRV", "GammaRV", "GeometricRV",
     "GumbelRV", "HalfNormalRV", "IntegersRV", "InvGammaRV", "LaplaceRV", "LogNormalRV", "LogisticRV", "MvNormalRV",
     "NegBinomialRV", "NormalRV", "PoissonRV", "StudentTRV", "UniformRV", "WeibullRV",
@@ -38,14 +45,14 @@ CHECKED = {
 
 
 class PriorDraw:
-    """Draws the values of all free variables, unconstrained, as one flat vector of a generator's bits alone.
+    """Draws the values of all free variables, unconstrained, as one flat vector, from the bits of one generator.
 
-    Every random operation of the model has a generator of its own, which starts at words from the one given: the order
-    in which PyTensor runs them is of no effect. As Python one thread draws at a time, as PyTensor's function has one
-    storage.
+    Every random operation of the model has its own generator, which starts from words of the given one, so that the
+    order in which PyTensor runs them has no effect. In Python one thread draws at a time, because PyTensor's function
+    has only one storage.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: "Model") -> None:
         from pymc.pytensorf import find_rng_nodes
         from pytensor.graph.replace import clone_replace
 
@@ -59,11 +66,11 @@ class PriorDraw:
         self.streams = [new_generator() for _ in self.inputs]
         self.lock = threading.Lock()
 
-    def _function(self, outputs: list[Any], mode: Any) -> Any:
+    def _function(self, outputs: "list[Variable]", mode: "Mode | str") -> "Function":
         from pymc.pytensorf import compile as compile_graph
         from pytensor import In
 
-        # a generator is advanced in place, as a copy would cost more than the draw
+        # generators are advanced in place, because a copy would cost more than the draw
         given = [In(one, mutable=True) for one in self.inputs]
         with self.model:
             function = compile_graph(given, outputs, mode=mode, on_unused_input="ignore")
@@ -72,61 +79,62 @@ class PriorDraw:
 
     def values(self, generator: np.random.Generator) -> list[NDArray[Any]]:
         """Draw the unconstrained value of every free variable once."""
-        halves = generator.integers(0, HALF, (3 * len(self.streams), 2)).astype(np.uint64)
-        raw = halves[:, 0] * np.uint64(HALF) + halves[:, 1]
-        # what a transform does not take is not finite, and is drawn again
+        halves = generator.integers(0, HALF_WORD, (3 * len(self.streams), 2)).astype(np.uint64)
+        raw = halves[:, 0] * np.uint64(HALF_WORD) + halves[:, 1]
+        # a draw outside the domain of a transform is not finite, and is repeated
         with self.lock, np.errstate(invalid="ignore", divide="ignore"):
-            for place, (words, _) in enumerate(self.streams):
-                words[:3] = raw[3 * place : 3 * place + 3]
+            for k, (words, _) in enumerate(self.streams):
+                words[:3] = raw[3 * k : 3 * k + 3]
                 words[3:] = 1, 0
-            drawn: list[NDArray[Any]] = self.function(*[own for _, own in self.streams])
+            drawn: list[NDArray[Any]] = self.function(*[rng for _, rng in self.streams])
             return drawn
 
     def __call__(self, generator: np.random.Generator) -> FloatArray:
-        """Draw a flat state, again where a transform does not take it.
+        """Draw a flat state; repeat it if it is outside the domain of a transform.
 
-        So a law that a transform confines (an ordered vector of normal numbers) is drawn exactly, by rejection.
+        So a distribution that a transform restricts (an ordered vector of normal variables) is drawn exactly, by
+        rejection.
         """
-        for _ in range(TRIES):
+        for _ in range(MAX_DRAWS):
             values = self.values(generator)
             flat = np.concatenate([np.ravel(value) for value in values], dtype=np.float64)
             if np.isfinite(flat).all():
                 return flat
         raise TargetError(
-            f"{TRIES} draws from the prior of {self._named(values, np.isfinite)} were all outside of what its "
-            "transform takes: give it a prior that its transform confines less."
+            f"{MAX_DRAWS} draws from the prior of {self._named(values, np.isfinite)} were all outside the domain of "
+            "its transform: give it a prior with more mass there."
         )
 
     def compiled(self) -> Any:
-        """Compile the draw, if it consists of laws whose compiled draws were checked."""
+        """Compile the draw, if it consists of distributions whose compiled draws are tested."""
         import pytensor.tensor as pt
 
-        flat = pt.concatenate([one.ravel().astype("float64") for one in with_standard_laws(self.outputs)])
+        flat = pt.concatenate([one.ravel().astype("float64") for one in with_checked_distributions(self.outputs)])
         try:
             with no_object_mode():
                 made = self._function([flat], "NUMBA")
-                if not random_laws(made.maker.fgraph) <= CHECKED or has_loop(made.maker.fgraph):
+                if not random_operations(made.maker.fgraph) <= CHECKED_DISTRIBUTIONS or has_loop(made.maker.fgraph):
                     raise CannotCompile
                 address, signature, first, kept_alive = numba_address(made, [GENERATOR] * len(self.inputs))
         except CannotCompile:
-            # a draw a scan is no reason for a note
+            # one draw per scan is no reason for a note
             raise CannotCompile("") from None
         scope: dict[str, Any] = {"np": np, "address": address, "call": caller(signature), "kept_alive": kept_alive}
         scope |= dict(zip(("next_64", "next_32", "next_double"), drawing_functions(), strict=True))
-        scope |= {"generator_on": generator_on, "many": len(self.inputs)}
+        scope |= {"generator_on": generator_on, "n_streams": len(self.inputs)}
         streams = [f"generator_on(begin + {40 * k}, next_64, next_32, next_double)" for k in range(len(self.inputs))]
         given = f"({', '.join(streams)},)"
         if isinstance(signature.args[0], types.BaseTuple):
             given = f"({given},)"
         lines = [
             "def draw(rng, /):",
-            "    words = np.empty((many, 5), np.uint64)",
+            "    words = np.empty((n_streams, 5), np.uint64)",
             "    begin = words.ctypes.data",
-            f"    for attempt in range({TRIES}):",
-            "        for k in range(many):",
+            f"    for attempt in range({MAX_DRAWS}):",
+            "        for k in range(n_streams):",
             "            for w in range(3):",
-            f"                high = np.uint64(rng.integers(0, {HALF}))",
-            f"                words[k, w] = high * np.uint64({HALF}) + np.uint64(rng.integers(0, {HALF}))",
+            f"                high = np.uint64(rng.integers(0, {HALF_WORD}))",
+            f"                words[k, w] = high * np.uint64({HALF_WORD}) + np.uint64(rng.integers(0, {HALF_WORD}))",
             "            words[k, 3] = 1",
             "            words[k, 4] = 0",
             f"        found = call(address, {given}){first}",
@@ -138,89 +146,89 @@ class PriorDraw:
         return numba.njit(nogil=True, error_model="numpy")(scope["draw"])
 
     def checked_example(self) -> list[NDArray[Any]]:
-        """Draw an example, and refuse a prior that cannot be drawn, or draws what rounds to the edge of its support."""
+        """Return an example; refuse a prior without draws, or with draws that round to the edge of its support."""
         generator = np.random.Generator(np.random.SFC64(0))
         try:
-            draws = [self.values(generator) for _ in range(EXAMPLES)]
+            draws = [self.values(generator) for _ in range(N_EXAMPLES)]
         except Exception as error:
             raise TargetError(
-                f"The model's prior cannot be drawn ({str(error).splitlines()[0]}), which parallel tempering does at "
-                "every scan. A pm.CustomDist needs random= or dist=."
+                f"The model's prior cannot be drawn from ({str(error).splitlines()[0]}), as parallel tempering must do "
+                "at every scan. A pm.CustomDist needs random= or dist=."
             ) from error
         for values in draws:
             if edge := self._named(values, lambda value: ~np.isinf(value)):
                 raise TargetError(
                     f"The prior of {edge} draws numbers that round to the edge of its support, where they have no "
-                    "unconstrained value: give it a prior with less mass there, or in the logarithm of the variable."
+                    "unconstrained value: give it a prior with less mass there, or a prior of its logarithm."
                 )
         return draws[0]
 
-    def _named(self, values: list[NDArray[Any]], good: Callable[[Any], Any]) -> str:
-        """Name the variables some of whose values are not good."""
+    def _named(self, values: list[NDArray[Any]], good: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> str:
+        """Return the names of the variables with a value that is not good."""
         bad = [name for name, value in zip(self.names, values, strict=True) if not np.all(good(value))]
         return ", ".join(map(repr, bad))
 
 
-def unconstrained_draws(model: Any) -> list[Any]:
-    """Return graphs of the free variables' draws after PyMC's transforms, given what is observed."""
+def unconstrained_draws(model: "Model") -> "list[Variable]":
+    """Return graphs of the free variables' draws after PyMC's transforms, given the observed variables."""
     from pytensor.graph.replace import clone_replace
 
     draws = []
     for rv in model.free_RVs:
         transform = model.rvs_to_transforms[rv]
         draws.append(rv if transform is None else transform.forward(rv, *rv.owner.inputs))
-    known = {rv: model.rvs_to_values[rv].astype(rv.dtype) for rv in model.observed_RVs}
-    replaced: list[Any] = clone_replace(draws, known)
+    observed = {rv: model.rvs_to_values[rv].astype(rv.dtype) for rv in model.observed_RVs}
+    replaced: list[Variable] = clone_replace(draws, observed)
     return replaced
 
 
-def with_standard_laws(outputs: list[Any]) -> list[Any]:
-    """Return graphs in which laws that PyTensor compiles not, or not rightly, are written by others."""
+def with_checked_distributions(outputs: "list[Variable]") -> "list[Variable]":
+    """Return graphs in which distributions that PyTensor does not compile correctly are written with others."""
     from pytensor.graph.fg import FunctionGraph
 
     graph = FunctionGraph(outputs=outputs, clone=False)
     for node in graph.toposort():
-        if (write := STANDARD.get(type(node.op).__name__)) is not None:
-            written = write(*node.inputs).astype(node.outputs[1].dtype)
+        if (rewrite := REWRITTEN.get(type(node.op).__name__)) is not None:
+            written = rewrite(*node.inputs).astype(node.outputs[1].dtype)
             graph.replace(node.outputs[1], written, import_missing=True)
-    found: list[Any] = graph.outputs
-    return found
+    rewritten: list[Variable] = graph.outputs
+    return rewritten
 
 
-def _cauchy(rng: Any, size: Any, location: Any, scale: Any) -> Any:
+def _cauchy(rng: "Variable", size: "Variable", location: "Variable", scale: "Variable") -> "Variable":
     import pytensor.tensor as pt
 
     turn = pt.random.uniform(pt.zeros_like(location), pt.ones_like(scale), size=size, rng=rng)
     return location + scale * pt.tan(np.pi * (turn - 0.5))
 
 
-def _half_cauchy(rng: Any, size: Any, scale: Any) -> Any:
+def _half_cauchy(rng: "Variable", size: "Variable", scale: "Variable") -> "Variable":
     import pytensor.tensor as pt
 
     turn = pt.random.uniform(pt.zeros_like(scale), pt.ones_like(scale), size=size, rng=rng)
     return scale * pt.tan(np.pi / 2 * turn)
 
 
-def _discrete_uniform(rng: Any, size: Any, lower: Any, upper: Any) -> Any:
+def _discrete_uniform(rng: "Variable", size: "Variable", lower: "Variable", upper: "Variable") -> "Variable":
     import pytensor.tensor as pt
 
     return pt.random.integers(lower.astype("int64"), upper.astype("int64") + 1, size=size, rng=rng)
 
 
-STANDARD: dict[str, Callable[..., Any]] = {
+REWRITTEN: dict[str, Callable[..., Any]] = {
     "CauchyRV": _cauchy,
     "HalfCauchyRV": _half_cauchy,
     "DiscreteUniformRV": _discrete_uniform,
 }
 
 
-def has_loop(fgraph: Any) -> bool:
-    """Whether a graph draws in a loop (`pm.AR`), for which PyTensor copies generators that are not its own."""
+def has_loop(fgraph: "FunctionGraph") -> bool:
+    """Whether a graph draws in a loop (`pm.AR`), for which PyTensor copies generators, and cannot copy these."""
     return any(type(node.op).__name__ == "Scan" for one in graphs_of(fgraph) for node in one.toposort())
 
 
-def random_laws(fgraph: Any) -> set[str]:
-    """Name the random laws of a graph, also those inside of other operations."""
+def random_operations(fgraph: "FunctionGraph") -> set[str]:
+    """Return the names of a graph's random operations, also of those inside other operations."""
     names = set()
     for one in graphs_of(fgraph):
         for node in one.toposort():

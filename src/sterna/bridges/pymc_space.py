@@ -1,16 +1,20 @@
-"""The space of a PyMC model's values: reals without bounds, and integers between the bounds of their laws."""
+"""The space of a PyMC model's values: unconstrained reals, and integers within the bounds of their distributions."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sterna.reference.space import Binary, Integer, Real, VariableType
 
+if TYPE_CHECKING:
+    from pymc import Model
+    from pytensor.graph.basic import Variable
 
-def kinds_of(model: Any, example: list[NDArray[Any]]) -> dict[str, VariableType]:
-    """Name the kind of every free variable's value, in the order and shapes of an example."""
+
+def kinds_of(model: "Model", example: list[NDArray[Any]]) -> dict[str, VariableType]:
+    """Return the kind of every free variable's value, in the order and shapes of an example."""
     kinds: dict[str, VariableType] = {}
     for rv, value in zip(model.free_RVs, example, strict=True):
         name = _identifier(rv.name, kinds)
@@ -20,33 +24,33 @@ def kinds_of(model: Any, example: list[NDArray[Any]]) -> dict[str, VariableType]
             kinds[name] = Binary(shape=value.shape)
         else:
             lower, upper = _bounds(rv, model)
-            # beyond what PyMC stores in its type, numbers would begin again at the other end
-            if (held := np.iinfo(value.dtype)).bits < 64:
-                lower, upper = max(lower, held.min), min(upper, held.max)
+            # larger integers would overflow in the type in which PyMC stores them
+            if (limits := np.iinfo(value.dtype)).bits < 64:
+                lower, upper = max(lower, limits.min), min(upper, limits.max)
             kinds[name] = Integer(lower, upper, shape=value.shape)
     return kinds
 
 
-def has_unbounded(model: Any, example: list[NDArray[Any]]) -> bool:
-    """Whether there is an integer whose law has no upper bound that is known; that of its type does not count."""
+def has_unbounded(model: "Model", example: list[NDArray[Any]]) -> bool:
+    """Whether an integer's distribution has no known upper bound; the limit of its type does not count."""
     whole = [rv for rv, value in zip(model.free_RVs, example, strict=True) if value.dtype.kind not in "fb"]
     return any(_name_of(rv) != "BernoulliRV" and np.isinf(_bounds(rv, model)[1]) for rv in whole)
 
 
 def _identifier(name: str, taken: dict[str, VariableType]) -> str:
     """Return a Python identifier for a name such as `group::x`."""
-    found = re.sub(r"\W|^(?=\d)", "_", name)
-    while found in taken:
-        found += "_"
-    return found
+    identifier = re.sub(r"\W|^(?=\d)", "_", name)
+    while identifier in taken:
+        identifier += "_"
+    return identifier
 
 
-def _name_of(rv: Any) -> str:
+def _name_of(rv: "Variable") -> str:
     return type(rv.owner.op).__name__
 
 
-def _bounds(rv: Any, model: Any) -> tuple[float, float]:
-    """Return bounds of an integer law where they are known; beyond others its log-density says what is possible."""
+def _bounds(rv: "Variable", model: "Model") -> tuple[float, float]:
+    """Return the bounds of an integer if they are known; otherwise its log-density alone says what is possible."""
     name = _name_of(rv)
     parameters = rv.owner.inputs[2:]
     if name == "CategoricalRV":
@@ -67,15 +71,15 @@ def _bounds(rv: Any, model: Any) -> tuple[float, float]:
     return -np.inf, np.inf
 
 
-def _number_of_categories(chances: Any) -> float:
+def _number_of_categories(probabilities: "Variable") -> float:
     from pymc.pytensorf import constant_fold
 
-    (count,) = constant_fold([chances.shape[-1]], raise_not_constant=False)
+    (count,) = constant_fold([probabilities.shape[-1]], raise_not_constant=False)
     return float(count) if isinstance(count, (np.ndarray, np.number)) else np.inf
 
 
-def _constant(parameter: Any, model: Any) -> NDArray[Any] | None:
-    """Return a parameter's value if no free variable changes it."""
+def _constant(parameter: "Variable", model: "Model") -> NDArray[Any] | None:
+    """Return a parameter's value if it depends on no variable of the model."""
     from pytensor.graph.traversal import ancestors
 
     from sterna.bridges.pytensor_numba import array_mode

@@ -348,6 +348,12 @@ def evaluate(block: IntArray, x: FloatArray, log_densities: FloatArray) -> None:
 
 
 @compiled
+def evaluate_reference(block: IntArray, x: FloatArray) -> float:
+    """Return the reference's log-density at a state, called from Python."""
+    return log_reference(view(block), as_pointer(x.ctypes.data, types.float64))
+
+
+@compiled
 def evaluate_gradient(
     block: IntArray, x: FloatArray, beta: float, log_densities: FloatArray, gradient: FloatArray, scratch: FloatArray
 ) -> None:

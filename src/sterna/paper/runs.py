@@ -12,6 +12,7 @@ from sterna.errors import OptionError
 from sterna.paper.sizes import sizes
 from sterna.result.result import Result
 from sterna.run.sample import sample
+from sterna.target.target import Target
 
 # Quick runs: of all models in about a minute, and shorter ones of the largest models.
 QUICK_ROUNDS, QUICK_SCANS = 7, 254
@@ -98,12 +99,12 @@ def run_case(case: Case, quick: bool, seed: int) -> Row:
         seed=seed,
         progress=False,
     )
-    return row_of(case, result)
+    return row_of(case, target, result)
 
 
-def row_of(case: Case, result: Result) -> Row:
+def row_of(case: Case, target: Target, result: Result) -> Row:
     """Return the row of a table for a result."""
-    n, d = sizes(result.target)
+    n, d = sizes(target)
     return Row(
         label=case.label,
         n=n,

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from sterna.target.prepared import PreparedTarget
 from sterna.target.target import Target
 
 Count = Callable[[dict[str, Any]], int]
@@ -31,7 +30,7 @@ LATENT_VARIABLES: dict[str, Count] = {
 }
 
 
-def sizes(target: Target | PreparedTarget) -> tuple[int | None, int]:
+def sizes(target: Target) -> tuple[int | None, int]:
     """Return n and d of the paper's table of models; n is None if a model has no observations."""
     name = str(target.name)
     observations, latent = OBSERVATIONS.get(name), LATENT_VARIABLES.get(name)

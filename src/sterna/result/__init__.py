@@ -1,1 +1,1 @@
-"""What a run gives back, and whether to believe it."""
+"""The result of a run: samples, evidence, diagnostics, warnings, a report, and a form for ArviZ."""

@@ -1,4 +1,4 @@
-"""A result as ArviZ holds it: an `InferenceData` below ArviZ 1.0, an xarray `DataTree` from there on."""
+"""A result for ArviZ: an `InferenceData` before ArviZ 1.0, an xarray `DataTree` from 1.0 on."""
 
 import importlib
 import warnings
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from sterna.result.result import Result
 
-LEAD = ("chain", "draw")
+LEADING = ("chain", "draw")
 
 
 def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
-    """Return posterior, sample statistics, and what the model knows of its data; copies are chains.
+    """Return posterior, sample statistics, and the data of PyMC and NumPyro models; copies become chains.
 
-    `lp` is the log-density of the draws up to the evidence, and `log_likelihood_sum` that of the data. Models of other
-    libraries have pointwise log-likelihoods, from which `arviz.loo` and `arviz.compare` work.
+    `lp` is the unnormalised log-density of the draws, and `log_likelihood_sum` the log-likelihood of all data. PyMC and
+    NumPyro models have pointwise log-likelihoods too, which `arviz.loo` and `arviz.compare` need.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
     if view is not None:
         for group, values in view.groups(result.states, log_likelihood).items():
             if values:
-                groups[group] = _dataset(result, values, LEAD if group == "log_likelihood" else ())
+                groups[group] = _dataset(result, values, LEADING if group == "log_likelihood" else ())
     if int(arviz.__version__.partition(".")[0]) < 1:
         return arviz.InferenceData(**groups)
     import xarray
@@ -55,31 +55,26 @@ def _import_arviz() -> ModuleType:
 
 
 def posterior_of(result: "Result") -> "xarray.Dataset":
-    """Return the posterior with ArviZ's names of the leading dimensions, and the evidence among its attributes."""
+    """Return the posterior with ArviZ's names of the leading dimensions, and with the evidence as attributes."""
     evidence = result.log_evidence
-    found = result.posterior.rename({"copy": "chain"})
-    return found.assign_attrs(log_evidence=evidence.value, log_evidence_error=evidence.error)
+    posterior = result.posterior.rename({"copy": "chain"})
+    return posterior.assign_attrs(log_evidence=evidence.value, log_evidence_error=evidence.error)
 
 
 def sample_stats_of(result: "Result") -> "xarray.Dataset":
     """Return the log-densities of the draws."""
-    states = result.states
-    flat = states.reshape(-1, states.shape[-1])
-    reference = np.array([result.target.log_densities(state)[0] for state in flat]).reshape(states.shape[:2])
     likelihood = result.log_likelihood
-    values = {"lp": reference + likelihood, "log_likelihood_sum": likelihood}
-    return _dataset(result, values, LEAD)
+    values = {"lp": result.target.log_reference(result.states) + likelihood, "log_likelihood_sum": likelihood}
+    return _dataset(result, values, LEADING)
 
 
-def _dataset(result: "Result", values: Mapping[str, NDArray[Any]], lead: tuple[str, ...]) -> "xarray.Dataset":
+def _dataset(result: "Result", values: Mapping[str, NDArray[Any]], leading: tuple[str, ...]) -> "xarray.Dataset":
     import xarray
 
     view = result.target.view
     variables = {
-        name: ((*lead, *dims_of(name, np.ndim(value) - len(lead), view)), value) for name, value in values.items()
+        name: ((*leading, *dims_of(name, np.ndim(value) - len(leading), view)), value) for name, value in values.items()
     }
     coordinates = coordinates_of(variables, view)
-    coordinates |= {
-        name: np.arange(size) for name, size in zip(lead, result.states.shape, strict=False) if name in lead
-    }
+    coordinates |= {name: np.arange(size) for name, size in zip(leading, result.states.shape, strict=False)}
     return xarray.Dataset(variables, coords=coordinates, attrs={"sampler": "sterna"})

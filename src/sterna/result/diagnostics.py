@@ -1,4 +1,4 @@
-"""Effective sample size and R-hat of draws (Vehtari et al. 2021), without the seconds that importing ArviZ takes."""
+"""Effective sample size and R-hat of draws (Vehtari et al. 2021), without importing ArviZ, which takes seconds."""
 
 import math
 
@@ -9,7 +9,7 @@ from sterna.types import FloatArray
 
 
 def _split(draws: FloatArray) -> FloatArray:
-    """Halve every chain: (chains, draws) to (2 chains, draws / 2), leaving out a middle draw."""
+    """Halve every chain: (chains, draws) to (2 chains, draws / 2); the middle draw of an odd number is left out."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 
@@ -26,14 +26,14 @@ def _rank_normalise(draws: FloatArray) -> FloatArray:
 
 
 def ess_bulk(draws: FloatArray) -> float:
-    """Bulk effective sample size of (chains, draws); NaN below four draws a chain or for values that are not finite."""
+    """Bulk effective sample size of (chains, draws); NaN for fewer than four draws per chain or non-finite values."""
     if draws.shape[1] < 4 or not np.isfinite(draws).all():
         return math.nan
     return effective_size(_rank_normalise(_split(draws)))
 
 
 def mcse_mean(draws: FloatArray) -> float:
-    """Standard error of the mean of (chains, draws); unlike `ess_bulk` it is not fooled by modes of unequal ranks."""
+    """Standard error of the mean of (chains, draws), from the draws and not their ranks, which hide distances."""
     if draws.shape[1] < 4 or not np.isfinite(draws).all():
         return math.nan
     return float(draws.std(ddof=1)) / math.sqrt(effective_size(_split(draws)))
@@ -49,7 +49,7 @@ def _r_hat(draws: FloatArray) -> float:
 
 
 def r_hat(draws: FloatArray) -> float:
-    """Rank-normalised split R-hat: the larger of that of the draws and that of their distances from the median."""
+    """Rank-normalised split R-hat: the larger value of the draws and of their distances from the median."""
     if draws.shape[1] < 4 or not np.isfinite(draws).all():
         return math.nan
     split = _split(draws)
@@ -58,15 +58,15 @@ def r_hat(draws: FloatArray) -> float:
 
 
 def summary_of(draws: FloatArray) -> dict[str, float]:
-    """Summary of one scalar's draws: (copies, draws); across copies and, where there are several, within them."""
-    found = {
+    """Summarise one scalar's draws (copies, draws): across copies and, if there are several, within each."""
+    summary = {
         "mean": float(draws.mean()),
         "mcse": mcse_mean(draws),
         "sd": float(draws.std(ddof=1)) if draws.size > 1 else math.nan,
         "ess_bulk": ess_bulk(draws),
         "r_hat": r_hat(draws),
     }
-    alone = [draws[k : k + 1] for k in range(len(draws))]
-    found["ess_within"] = sum(map(ess_bulk, alone)) if len(draws) > 1 else found["ess_bulk"]
-    found["r_hat_within"] = max(map(r_hat, alone)) if len(draws) > 1 else found["r_hat"]
-    return found
+    copies = [draws[k : k + 1] for k in range(len(draws))]
+    summary["ess_within"] = sum(map(ess_bulk, copies)) if len(draws) > 1 else summary["ess_bulk"]
+    summary["r_hat_within"] = max(map(r_hat, copies)) if len(draws) > 1 else summary["r_hat"]
+    return summary

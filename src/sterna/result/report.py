@@ -1,4 +1,4 @@
-"""A result as people read it: the posterior, the rounds, what parallel tempering measured, and the warnings."""
+"""The text report: the posterior, the rounds, what parallel tempering measured, warnings and notes."""
 
 import io
 import itertools
@@ -10,39 +10,40 @@ from rich.markup import escape
 from rich.table import Table
 
 from sterna.result.summary import table_of
+from sterna.result.text import count
 from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import explores_slowly, saturated
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
 
-# An estimate of the log evidence with a larger error is not worth its digits.
-MOST_ERROR = 100.0
-# Lines of a file are not broken.
-WIDE = 200
+# An estimate of the log evidence with a larger error is shown as unusable.
+MAX_ERROR = 100.0
+# Wide enough that lines in a file are not broken.
+FILE_WIDTH = 200
 
 
-def report(result: "Result", most_rows: int = 20) -> str:
+def report(result: "Result", max_rows: int = 20) -> str:
     """Return the report as plain text."""
     file = io.StringIO()
-    # whatever the environment says of colours, and in a notebook too, where rich would display it at once
+    # plain text also if the environment asks for colours, and in a notebook, where rich would display it at once
     console = Console(
-        file=file, highlight=False, width=WIDE, force_terminal=False, force_jupyter=False, color_system=None
+        file=file, highlight=False, width=FILE_WIDTH, force_terminal=False, force_jupyter=False, color_system=None
     )
-    _write(result, console, most_rows)
+    _write(result, console, max_rows)
     return "\n".join(map(str.rstrip, file.getvalue().splitlines()))
 
 
-def show(result: "Result", most_rows: int = 20) -> None:
+def show(result: "Result", max_rows: int = 20) -> None:
     """Print the report to standard output, in colour on a terminal."""
     console = Console(highlight=False)
-    _write(result, console if console.is_terminal else Console(highlight=False, width=WIDE), most_rows)
+    _write(result, console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH), max_rows)
 
 
-def _write(result: "Result", console: Console, most_rows: int) -> None:
-    console.print(table_of(itertools.islice(result.summary_rows(), most_rows)), soft_wrap=True, markup=False)
-    scalars = sum(values[0, 0].size for values in result.target.values(result.states[:1, :1]).values())
-    others = scalars - most_rows
+def _write(result: "Result", console: Console, max_rows: int) -> None:
+    console.print(table_of(itertools.islice(result.summary_rows(), max_rows)), soft_wrap=True, markup=False)
+    scalars = sum(values[0, 0].size for values in result.values.values())
+    others = scalars - max_rows
     if others > 0:
         console.print(f"... and {others} more")
     console.print()
@@ -63,7 +64,7 @@ def _write(result: "Result", console: Console, most_rows: int) -> None:
 
 
 def facts(result: "Result") -> list[tuple[str, str]]:
-    """Return what parallel tempering measured, in words."""
+    """Return what parallel tempering measured, as pairs of a name and a text."""
     settings, seconds, acceptance = result.settings, result.timing, 1 - result.rejection
     copies = f" of {settings.n_copies} copies" if settings.n_copies > 1 else ""
     low, high = result.log_evidence.interval()
@@ -77,14 +78,14 @@ def facts(result: "Result") -> list[tuple[str, str]]:
         ("", f"by {result.evidence_name.replace('_', ' ')}; {others}"),
         ("KL divergence", f"{result.divergences['kl_target_to_reference']} nats, of the target from the reference"),
         ("global barrier", _barrier(result)),
-        ("swaps accepted", f"{acceptance.min():.2f} at least, {acceptance.mean():.2f} on average"),
-        ("restarts", f"{result.restarts} in {settings.n_scans} scans{copies}; {_first_restart(result)}"),
+        ("swaps accepted", f"{acceptance.min():.2f} in the worst pair, {acceptance.mean():.2f} on average"),
+        ("restarts", f"{result.restarts} in {count(settings.n_scans, 'scan')}{copies}; {_first_restart(result)}"),
         (
             "round-trip rate",
             f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
             f"more chains at best {result.optimal_round_trip_rate:.4f})",
         ),
-        ("explorer", f"{result.explorer}, {_times(result.explorations)} a scan"),
+        ("explorer", f"{result.explorer}, {_times(result.explorations)} per scan"),
         ("energy memory", _memory(result)),
         (
             "seconds",
@@ -94,23 +95,24 @@ def facts(result: "Result") -> list[tuple[str, str]]:
 
 
 def _is_usable(estimate: Estimate) -> bool:
-    """Whether an estimate says more than its name; one whose weights overflow has an error of many digits."""
-    return estimate.valid and estimate.error < MOST_ERROR
+    """Whether an estimate is worth showing; if its weights overflow, its error is huge."""
+    return estimate.valid and estimate.error < MAX_ERROR
 
 
 def _barrier(result: "Result") -> str:
     if saturated(result.last):
-        return f"at least {result.global_barrier:.2f}; too few chains to see it"
-    best = "would be best if exploration were quick" if explores_slowly(result.last) else "are best"
+        return f"at least {result.global_barrier:.2f}; there are too few chains to measure it"
+    best = "would be best if exploration were fast" if explores_slowly(result.last) else "are best"
     return f"{result.global_barrier:.3f}, for which {result.recommended_n_chains} chains {best}"
 
 
 def _first_restart(result: "Result") -> str:
-    known = [scan for scan in result.first_restart if scan is not None]
-    missing = len(result.first_restart) - len(known)
-    if not known:
-        return "none since the run began"
-    return f"the first {max(known)} scans after the run began" + (f", none in {missing} copies" if missing else "")
+    scans = [scan for scan in result.first_restart if scan is not None]
+    without = len(result.first_restart) - len(scans)
+    if not scans:
+        return "none since the start of the run"
+    first = f"the first within {count(max(scans), 'scan')} of the start"
+    return first + (f", none in {without} {'copy' if without == 1 else 'copies'}" if without else "")
 
 
 def _times(number: int) -> str:
@@ -118,9 +120,9 @@ def _times(number: int) -> str:
 
 
 def _memory(result: "Result") -> str:
-    """Say which chain explores worst."""
+    """Describe the chain that explores worst."""
     memory = result.energy_autocorrelation[1:]
     if not np.isfinite(memory).any():
-        return "unknown, as energies do not vary"
+        return "unknown, because energies do not vary"
     worst = int(np.nanargmax(memory))
-    return f"{memory[worst]:.2f} left after a scan at beta {result.schedule[worst + 1]:.3g}, the worst (0: independent)"
+    return f"{memory[worst]:.2f} after one scan at beta {result.schedule[worst + 1]:.3g}, the worst (0: independent)"

@@ -1,8 +1,8 @@
-"""What a run gives back: samples, evidence, barrier, schedule, round trips, and whether to believe it."""
+"""The result of a run: samples, evidence, barrier, schedule, round trips, and whether to believe them."""
 
 import html
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from sterna.errors import OptionError
 from sterna.reference.space import axis_labels, coordinates_of, dims_of
 from sterna.result.diagnostics import summary_of
 from sterna.result.rounds import Rounds
+from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.summary import Summary
-from sterna.target.prepared import PreparedTarget
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import saturated
@@ -34,27 +34,29 @@ if TYPE_CHECKING:
 class Result:
     """The outcome of `sterna.sample`.
 
-    Everything but `rounds` speaks of the sampling phase, in which schedule and explorer were frozen.
+    Everything but `rounds` is about the sampling phase, in which schedule and explorer were frozen. A result can be
+    pickled, copied and deep-copied; see `sterna.result.sampled_target` for what it then keeps of its target.
     """
 
-    target: PreparedTarget
+    target: SampledTarget
+    """Name and space of what was sampled, and `values(states)`, which turns states into variables."""
     explorer: str
     settings: "Settings"
     rounds: Rounds
     """A table: one entry for each tuning round, and one for sampling."""
     records: list[Record] = field(repr=False)
     evaluations: int
-    """Likelihood evaluations of the whole run; a heat bath's updates are not among them, nor those few by which the
-    default explorer is chosen."""
+    """Likelihood evaluations of the whole run, without the updates of a heat bath and the few evaluations that are
+    timed to choose the default explorer."""
     gradient_evaluations: int
-    """Evaluations of the likelihood's gradient, of explorers that follow it."""
+    """Evaluations of the likelihood's gradient, for explorers that use it."""
     diverged: FloatArray
-    """Share of each chain's trajectories that diverged while sampling, if it is more than one; 0 for explorers without
-    trajectories, and while others without divergences are on trial beside them."""
+    """Share of each chain's trajectories that diverged while sampling, or 0 if only one did; 0 for explorers without
+    trajectories, and if explorers without divergences are still on trial beside them."""
     timing: dict[str, float]
     """Seconds for compilation, tuning and sampling."""
     notes: list[str]
-    """What the run has to say that is no warning, such as why a function was not compiled."""
+    """What is worth knowing but no reason to worry, such as why a function was not compiled."""
 
     @property
     def last(self) -> Round:
@@ -64,40 +66,54 @@ class Result:
     @cached_property
     def posterior(self) -> "xarray.Dataset":
         """Draws of the target chain, with dimensions (copy, draw, ...)."""
-        return self._dataset(self.states, ("copy", "draw"))
+        return self._dataset(self.values, self.states.shape[:2], ("copy", "draw"))
 
     @cached_property
     def states(self) -> FloatArray:
-        """States of the target chain: (copies, draws, dimension), without a copy where there is one copy."""
+        """States of the target chain: (copies, draws, dimension)."""
         draws = [record.draws[:, -1] for record in self.records]
+        # the draws of one copy are not duplicated
         return draws[0][None] if len(draws) == 1 else np.stack(draws)
+
+    @cached_property
+    def values(self) -> Values:
+        """The target chain's variables by name, as arrays of shape (copies, draws, ...)."""
+        return self.target.values(self.states)
 
     @cached_property
     def chains(self) -> "xarray.Dataset":
         """Draws of all chains, with dimensions (copy, draw, chain, ...); needs `keep="all"`.
 
-        The chains' betas are a coordinate, `beta`, or `annealing_beta` where a variable has that name.
+        The chains' betas are the coordinate `beta`, or `annealing_beta` if a variable is called `beta`.
         """
         if self.settings.keep != "all":
-            raise OptionError('Only the target chain was kept: sample with keep="all" to have the draws of all chains.')
-        dataset = self._dataset(np.stack([record.draws for record in self.records]), ("copy", "draw", "chain"))
+            raise OptionError('Only draws of the target chain were kept: use keep="all" to keep those of all chains.')
+        states = self._states_of_chains()
+        dataset = self._dataset(self.target.values(states), states.shape[:3], ("copy", "draw", "chain"))
         name = "annealing_beta" if "beta" in dataset.variables else "beta"
         return dataset.assign_coords({name: ("chain", self.schedule)})
 
-    def _dataset(self, states: FloatArray, lead: tuple[str, ...]) -> "xarray.Dataset":
+    def _states_of_chains(self) -> FloatArray:
+        """States of all chains that were kept: (copies, draws, chains, dimension)."""
+        return np.stack([record.draws for record in self.records])
+
+    def _dataset(self, values: Values, sizes: tuple[int, ...], lead: tuple[str, ...]) -> "xarray.Dataset":
         import xarray
 
         variables = {
             name: ((*lead, *dims_of(name, value.ndim - len(lead), self.target.view)), value)
-            for name, value in self.target.values(states).items()
+            for name, value in values.items()
         }
-        coordinates: dict[str, Any] = {name: np.arange(size) for name, size in zip(lead, states.shape, strict=False)}
+        coordinates: dict[str, Any] = {name: np.arange(size) for name, size in zip(lead, sizes, strict=True)}
         coordinates |= coordinates_of(variables, self.target.view)
         attributes = {"target": self.target.name, "sampler": "sterna", "seed": self.settings.seed}
         return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
 
     def to_arviz(self, *, log_likelihood: bool = True) -> Any:
-        """Return the result as ArviZ holds it; copies are its chains. See `sterna.result.arviz`."""
+        """Return an ArviZ `InferenceData`, or a `DataTree` from ArviZ 1.0 on; copies are its chains.
+
+        See `sterna.result.arviz`.
+        """
         from sterna.result.arviz import to_arviz
 
         return to_arviz(self, log_likelihood)
@@ -109,20 +125,20 @@ class Result:
 
     @property
     def log_evidence(self) -> Estimate:
-        """log Z(1)/Z(0) with its standard error: Bennett's acceptance ratio or stepping stones, by their errors."""
+        """log Z(1)/Z(0) with its standard error: Bennett's acceptance ratio or stepping stones, the more precise."""
         return self.last.log_evidence
 
     @property
     def evidence(self) -> dict[str, Estimate]:
         """Every estimator of the evidence by name.
 
-        Thermodynamic integration depends on the spacing of the schedule: its `bias` says by how much.
+        Thermodynamic integration has a discretisation error, of which its `bias` is an estimate.
         """
         return self.last.evidence.estimates
 
     @property
     def evidence_curve(self) -> EvidenceCurve:
-        """log Z(beta)/Z(0) at every beta: call it, or read `value` and `error` at the schedule's betas."""
+        """log Z(beta)/Z(0): call it at any beta, or read `value` and `error` at the betas of the schedule."""
         return self.last.evidence.curve
 
     @property
@@ -130,10 +146,10 @@ class Result:
         """KL(reference, target), KL(target, reference), their sum, and the Fisher-Rao length of the annealing path."""
         return self.last.divergences
 
-    def path_integral(self, function: Callable[..., Any]) -> Estimate:
+    def path_integral(self, function: Callable[[FloatArray, float], ArrayLike]) -> Estimate:
         """Integrate E[function(V, beta)] over beta from 0 to 1, with V = -log_likelihood; needs `keep_energies=True`.
 
-        The function is given an array of V and one beta, and returns an array.
+        The function takes an array of V and one beta, and returns an array.
 
         >>> import sterna
         >>> result = sterna.sample(
@@ -150,12 +166,12 @@ class Result:
     def energies(self) -> FloatArray:
         """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains)."""
         if not self.settings.keep_energies:
-            raise OptionError("Energies were not kept: sample with keep_energies=True to have those of all chains.")
+            raise OptionError("Energies were not kept: use keep_energies=True to keep those of all chains.")
         return np.stack([record.energies for record in self.records])
 
     @property
     def explorations(self) -> int:
-        """How often a scan applied the explorer to every chain."""
+        """How often the explorer was applied to every chain per scan."""
         return self.last.explorations
 
     @property
@@ -165,19 +181,19 @@ class Result:
 
     @property
     def rejection(self) -> FloatArray:
-        """Mean rejection probability of each neighbouring pair."""
+        """Mean probability that a swap is rejected, for each neighbouring pair of chains."""
         return self.last.rejection
 
     @property
     def global_barrier(self) -> float:
-        """Lambda: the sum of rejections in the limit of many chains, to which the measured one is extrapolated."""
+        """Lambda: the sum of rejections, extrapolated to the limit of many chains."""
         return self.last.barrier.total
 
     @property
     def recommended_n_chains(self) -> int:
-        """Number of chains that is best for this barrier if exploration is efficient: N = ceil(2 Lambda), plus one.
+        """The best number of chains for this barrier if exploration is efficient: ceil(2 Lambda) + 1.
 
-        Where too few chains saturate the barrier, it is a guess: at least twice as many as there were.
+        If there were too few chains to measure the barrier, it is a guess: at least twice as many as there were.
         """
         if saturated(self.last):
             guess = self.last.placement_barrier
@@ -194,17 +210,17 @@ class Result:
         return self.last.barrier.cumulative(beta)
 
     def local_barrier(self, beta: ArrayLike) -> FloatArray:
-        """lambda(beta), the rate of rejection at beta."""
+        """lambda(beta), the slope of the barrier: the rate of rejection at beta."""
         return self.last.barrier.local(beta)
 
     @property
     def restarts(self) -> int:
-        """Journeys of a replica from the reference to the target that ended in the sampling phase."""
+        """How often a replica from the reference reached the target in the sampling phase."""
         return self.last.restarts
 
     @property
     def round_trips(self) -> int:
-        """Journeys from the reference to the target and back that ended in the sampling phase."""
+        """How often a replica completed a trip from the reference to the target and back in the sampling phase."""
         return self.last.round_trips
 
     @property
@@ -214,7 +230,7 @@ class Result:
 
     @property
     def predicted_round_trip_rate(self) -> float:
-        """The rate that the measured rejections allow if exploration were perfect."""
+        """The rate that the measured rejections would allow if exploration were perfect."""
         return self.last.predicted_round_trip_rate
 
     @property
@@ -224,12 +240,12 @@ class Result:
 
     @property
     def predicted_restarts(self) -> float:
-        """Restarts that the measured rejections allow if exploration were perfect."""
+        """Restarts that the measured rejections would allow if exploration were perfect."""
         return self.last.predicted_restarts
 
     @property
     def first_restart(self) -> list[int | None]:
-        """Scans of the whole run, tuning included, until each copy's first restart; None where there was none."""
+        """Scans of the whole run, tuning included, until each copy's first restart; None if it had none."""
         found: list[int | None] = [None] * self.settings.n_copies
         done = 0
         for one in self.rounds:
@@ -241,25 +257,25 @@ class Result:
 
     @property
     def energy_autocorrelation(self) -> FloatArray:
-        """Correlation of each chain's log-likelihood before and after one scan's exploration.
+        """Correlation of each chain's log-likelihood before and after the exploration of one scan.
 
-        The theory of round trips takes it to be 0 (efficient local exploration); the reference's is.
+        The theory of round trips assumes 0 (efficient local exploration), which is true of the reference.
         """
         return self.last.energies.autocorrelation
 
     @property
     def index_process(self) -> IndexArray:
-        """Chain of each replica after each scan: (copies, scans, replicas); every round has its own."""
+        """Chain of each replica after each scan: (copies, scans, replicas); `rounds` have those of other rounds."""
         return self.last.index_process
 
     @property
     def swaps(self) -> BoolArray:
-        """Which neighbouring pairs swapped: (copies, scans, pairs); `rounds.swaps(k)` has those of other rounds."""
+        """Which neighbouring pairs swapped: (copies, scans, pairs); see `rounds.swaps(k)` for other rounds."""
         return self.rounds.swaps()
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Why this run should not be trusted, if it should not: what, the number, what to do."""
+        """Reasons not to trust this run, if there are any: what is wrong, the number, what is normal, what to do."""
         from sterna.result.warnings import warnings_of
 
         return warnings_of(self)
@@ -269,13 +285,13 @@ class Result:
         """Mean, its standard error, standard deviation, bulk sample size and R-hat of every scalar of the posterior.
 
         A dictionary of dictionaries, which prints as a table. Sample size and R-hat are over all copies; `ess_within`
-        adds up the copies' own sample sizes, `r_hat_within` is the worst of their R-hats.
+        is the sum of the sample sizes of each copy alone, and `r_hat_within` the largest R-hat of one copy.
         """
         return Summary(self.summary_rows())
 
     def summary_rows(self) -> Iterator[tuple[str, dict[str, float]]]:
-        """Rows of the summary one by one, for a posterior of which only a few are wanted."""
-        for name, values in self.target.values(self.states).items():
+        """Yield the rows of the summary one by one, because a large posterior takes long."""
+        for name, values in self.values.items():
             axes = axis_labels(name, values.shape[2:], self.target.view)
             for index in np.ndindex(*values.shape[2:]):
                 entry = ",".join(str(axis[k]) for axis, k in zip(axes, index, strict=True))
@@ -283,7 +299,7 @@ class Result:
                 yield label, summary_of(values[(slice(None), slice(None), *index)].astype(np.float64))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result without its draws as plain numbers and lists, for JSON."""
+        """Return the result without its draws, as numbers and lists that JSON can hold."""
         settings = self.settings
         return {
             "target": self.target.name,
@@ -322,6 +338,18 @@ class Result:
             "notes": self.notes,
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Give pickle and deepcopy the fields without the target's functions; properties are computed again."""
+        draws = [self.states] if self.settings.keep != "all" else [self.states, self._states_of_chains()]
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {"target": self.target.stored(draws)}
+
+    def __copy__(self) -> "Result":
+        """Share everything with the copy, the target's functions too."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        return copy
+
     def __repr__(self) -> str:
         return (
             f"<sterna.Result of {self.target.name}: {self.settings.n_scans} scans of {self.settings.n_chains} chains, "
@@ -335,5 +363,5 @@ class Result:
         return report(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return what a notebook shows."""
         return f"<pre>{html.escape(str(self))}</pre>"

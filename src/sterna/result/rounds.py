@@ -9,38 +9,39 @@ from sterna.types import BoolArray
 
 
 class Rounds(list[Round]):
-    """All rounds of a run, the last of which is the sampling phase; prints as a table.
+    """All rounds of a run, of which the last is the sampling phase; prints as a table.
 
-    Its columns: mean and largest rejection, restarts beside those that the rejections allow, and memory, the
-    largest autocorrelation of a chain's energy over a scan's exploration.
+    Rejections are the mean and the largest of all pairs; restarts are followed by the number that the rejections allow;
+    memory is the largest correlation of a chain's energies before and after the exploration of one scan.
     """
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the table's lines as dictionaries, with the schedules and the rejections of all pairs."""
+        """Return the rows of the table as dictionaries, with the schedules and the rejections of all pairs."""
         return [one.row() for one in self]
 
-    def swaps(self, place: int = -1) -> BoolArray:
-        """Which neighbouring pairs swapped, in the round at a place of this list: (copies, scans, pairs).
+    def swaps(self, index: int = -1) -> BoolArray:
+        """Which neighbouring pairs swapped in the round `self[index]`: (copies, scans, pairs).
 
-        Replicas begin a round where the last one left them; where the number of chains has changed, in order.
+        Replicas begin a round at the chains where the last round left them; if the number of chains has changed, in
+        order.
 
         >>> import sterna
         >>> result = sterna.sample(sterna.models.discrete(), n_chains=4, n_rounds=6, progress=False)
         >>> result.rounds.swaps().shape
         (1, 126, 3)
         """
-        place = range(len(self))[place]
-        now = self[place].index_process.astype(np.int64)
-        copies, scans, chains = now.shape
+        index = range(len(self))[index]
+        after = self[index].index_process.astype(np.int64)
+        copies, scans, chains = after.shape
         before = np.broadcast_to(np.arange(chains), (copies, chains))
-        if place > 0 and self[place - 1].n_chains == chains:
-            before = self[place - 1].index_process[:, -1].astype(np.int64)
-        rows = np.concatenate([before[:, None], now], axis=1)
-        found = np.zeros((copies, scans, chains - 1), dtype=np.bool_)
-        # of two that swapped, one went up
+        if index > 0 and self[index - 1].n_chains == chains:
+            before = self[index - 1].index_process[:, -1].astype(np.int64)
+        rows = np.concatenate([before[:, None], after], axis=1)
+        swapped = np.zeros((copies, scans, chains - 1), dtype=np.bool_)
+        # of two replicas that swapped, one moved up
         copy, scan, replica = np.nonzero(np.diff(rows, axis=1) == 1)
-        found[copy, scan, rows[copy, scan, replica]] = True
-        return found
+        swapped[copy, scan, rows[copy, scan, replica]] = True
+        return swapped
 
     def __repr__(self) -> str:
         head = "round  scans chains barrier  rejection   restarts          log evidence  memory"
@@ -52,10 +53,10 @@ def _short(number: float) -> str:
 
 
 def _line(row: dict[str, Any]) -> str:
-    """Return a line of the table, in 79 columns."""
+    """Return one line of the table, of 79 characters."""
     restarts = f"{row['restarts']}/{row['predicted_restarts']:.0f}"
-    found = f"{_short(row['log_evidence'])} ± {_short(row['error'])}"
+    evidence = f"{_short(row['log_evidence'])} ± {_short(row['error'])}"
     return (
         f"{row['round']:>5}{row['scans']:>7}{row['chains']:>7}{row['barrier']:>8.2f}"
-        f"{row['mean_rejection']:>6.2f}{row['max_rejection']:>5.2f}{restarts:>11}{found:>22}{row['autocorrelation']:>8.2f}"
+        f"{row['mean_rejection']:>6.2f}{row['max_rejection']:>5.2f}{restarts:>11}{evidence:>22}{row['autocorrelation']:>8.2f}"
     )

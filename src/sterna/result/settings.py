@@ -1,11 +1,11 @@
-"""What the user chose for a run, checked: every result carries it."""
+"""The settings of a run, checked; every result has them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user chose, checked."""
+    """What the user chose for a run, checked."""
 
     n_chains: int
     n_rounds: int
@@ -17,9 +17,9 @@ class Settings:
     seed: int
     workers: int
     explorations: int = 1
-    """How often a scan explores every chain, in the first round and, unless it is tuned, in all."""
+    """How often a scan explores every chain: in all rounds, or in the first if the number is tuned."""
     auto_explorations: bool = False
     auto_chains: bool = False
-    """Whether the number of chains is found by the run; `n_chains` is then what it ended with."""
+    """Whether the run finds the number of chains; `n_chains` is then the number of the sampling phase."""
     keep_energies: bool = False
     """Whether the log-likelihoods of all chains at all scans are kept."""

@@ -1,24 +1,24 @@
-"""Means, errors, sample sizes and R-hat of a posterior, as a dictionary that prints as a table."""
+"""Means, errors, effective sample sizes and R-hat of a posterior, as a dictionary that prints as a table."""
 
 import itertools
 from collections.abc import Iterable
 
-HEAD = ("variable", "mean", "± error", "sd", "ess", "r-hat")
-MOST_ROWS = 60
+COLUMNS = ("variable", "mean", "± error", "sd", "ess", "r-hat")
+MAX_ROWS = 60
 
 
 class Summary(dict[str, dict[str, float]]):
-    """Rows by the name of a scalar; prints as a table of the first of them."""
+    """Rows by the name of a scalar; prints as a table of its first rows."""
 
     def __repr__(self) -> str:
-        others = len(self) - MOST_ROWS
+        others = len(self) - MAX_ROWS
         more = f"\n... and {others} more" if others > 0 else ""
-        return table_of(itertools.islice(self.items(), MOST_ROWS)) + more
+        return table_of(itertools.islice(self.items(), MAX_ROWS)) + more
 
 
 def table_of(rows: Iterable[tuple[str, dict[str, float]]]) -> str:
-    """Return rows as lines of text: names to the left, numbers to the right."""
-    lines = [HEAD, *(_cells(name, row) for name, row in rows)]
+    """Return rows as aligned lines of text: names to the left, numbers to the right."""
+    lines = [COLUMNS, *(_cells(name, row) for name, row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines

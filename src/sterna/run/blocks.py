@@ -11,7 +11,8 @@ from sterna.engine.round import Plan, end_scan, explore_some, run_scans
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.types import IntArray
-from sterna.workers.thread_team import ThreadTeam, errors_at_point
+from sterna.workers.point_errors import errors_at_point
+from sterna.workers.thread_team import ThreadTeam
 
 # How long a block should take: an interrupt waits for its end.
 BLOCK_SECONDS = 0.2

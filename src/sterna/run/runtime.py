@@ -16,7 +16,7 @@ from sterna.run.state import FittedDistribution, RunState
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray, IntArray, WordArray
 from sterna.workers.choice import Teams
-from sterna.workers.thread_team import errors_at_point
+from sterna.workers.point_errors import errors_at_point
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Runtime:
     @property
     def evaluates_elsewhere(self) -> bool:
         """Whether threads only wait for evaluations that are made elsewhere."""
-        return any(team is not None and team.waits for team in self.teams.teams)
+        return any(team is not None and team.takes_every_scan for team in self.teams.teams)
 
     def on_replicas(self, number: int, copy: Copy, function: Callable[..., None]) -> None:
         """Call a function of some replicas of a copy on all of them, with the copy's team if it has one."""
         team = self.teams.teams[number]
         if team is not None:
-            team.each(copy, function)
+            team.apply(copy, function)
             return
         with errors_at_point(self.target, copy.states, copy.at_work):
             function(copy, 0, copy.chain_of.size, *self.streams[number])
@@ -96,4 +96,4 @@ class Runtime:
             return
         fitted.mean[:], fitted.factor[:] = distribution.mean, distribution.factor
         fitted.constant[:] = distribution.constant
-        self.teams.renew()
+        self.teams.send_functions_again()

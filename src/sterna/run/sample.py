@@ -10,6 +10,7 @@ from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
 from sterna.result.result import Result
 from sterna.result.rounds import Rounds
+from sterna.result.sampled_target import sampled_target
 from sterna.result.settings import Settings
 from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
@@ -200,7 +201,7 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
     bound, target = runtime.bound, runtime.target
     evaluations, gradients = total_evaluations(state)
     return Result(
-        target=target,
+        target=sampled_target(target),
         explorer=bound.chosen(state.tuned.parameters) or runtime.explorer.name,
         settings=replace(state.settings, n_chains=state.tuned.n_chains),
         rounds=Rounds([*state.rounds, summarise(state)]),
@@ -208,6 +209,6 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
         evaluations=evaluations,
         gradient_evaluations=gradients,
         diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),
-        notes=[*target.notes, *bound.python, *runtime.teams.notes, *state.notes, *runtime.teams.deaths()],
+        notes=[*target.notes, *bound.python, *runtime.teams.notes, *state.notes, *runtime.teams.notes_of_deaths()],
         timing=asdict(state.seconds),
     )

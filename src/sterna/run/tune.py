@@ -149,7 +149,7 @@ def _refit(runtime: Runtime, state: RunState, copies: tuple[Copy, ...]) -> None:
     if fitted is None or len(draws) == 0:
         return
     carry = fitted.refit(draws)
-    runtime.teams.renew()
+    runtime.teams.send_functions_again()
     for number, copy in enumerate(copies):
         copy.states[:] = carry(copy.states)
         good = copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf

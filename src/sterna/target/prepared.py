@@ -304,5 +304,5 @@ def refuse_pickling(name: str) -> NoReturn:
     """Raise the error of a target that is pickled."""
     raise TargetError(
         f"The target {name} holds addresses of this process and cannot be pickled: build it again in the other "
-        "process, and send arrays such as result.posterior instead of a result."
+        "process. Its results can be pickled."
     )

@@ -1,17 +1,16 @@
-"""One thread for linear algebra while sterna runs, whose own threads run copies."""
+"""One BLAS thread while sterna runs, because its own threads already use the cores."""
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread, where a library that PyMC brings along can do it.
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Limit BLAS to one thread, if threadpoolctl is loaded (PyMC imports it).
 
-    Small matrices gain nothing from more, and on busy cores the threads wait for each other: a gradient of a Gaussian
-    process of 6 points took 12 microseconds with one thread and from 200 to 30 000 with two.
+    Small matrices gain nothing from more threads, which wait for each other on busy cores: a gradient of a Gaussian
+    process with 6 points took 12 microseconds with one thread, and from 200 to 30 000 with two.
     """
     if "threadpoolctl" not in sys.modules:
         return nullcontext()
-    limits: AbstractContextManager[Any] = sys.modules["threadpoolctl"].threadpool_limits(limits=1, user_api="blas")
+    limits: AbstractContextManager[object] = sys.modules["threadpoolctl"].threadpool_limits(limits=1, user_api="blas")
     return limits

@@ -1,9 +1,10 @@
-"""Which workers a run gets: threads for a compiled target, processes or an executor for a Python one."""
+"""Which workers a run has: threads for a compiled target, processes or an executor for a Python one."""
 
+from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -12,88 +13,96 @@ from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray
 from sterna.workers.batch_team import Batch, BatchTeam
 from sterna.workers.processes import Processes
-from sterna.workers.remote import ExecutorEvaluator, RemoteFunction, mapped
+from sterna.workers.remote import ExecutorEvaluator, Pool, RemoteFunction, mapped
 from sterna.workers.thread_team import RemoteEvaluator, ThreadTeam
+
+Team = ThreadTeam | BatchTeam
 
 
 class Teams:
-    """The team of every copy, or None where one thread explores all of its replicas; closed at the end of the run.
+    """The team of every copy, or None if one thread explores all of its replicas; closed at the end of the run.
 
-    `workers` is what the user gave: a number, an executor, a pool with a `map`, or None. `compiled` says whether
-    neither the target nor the explorer has to call Python.
+    `workers` is what the user gave: a number, an executor or anything with its `submit`, a pool with a `map`, or None.
+    `compiled` says whether neither the target nor the explorer has to call Python.
     """
 
-    def __init__(self, target: PreparedTarget, compiled: bool, workers: Any, n_threads: int, n_copies: int) -> None:
+    def __init__(self, target: PreparedTarget, compiled: bool, workers: object, n_threads: int, n_copies: int) -> None:
         self.target, self.stack = target, ExitStack()
         self.processes: Processes | None = None
-        self.sent: dict[int, RemoteFunction] = {}
+        self.remote_functions: dict[int, RemoteFunction] = {}
         self.notes: list[str] = []
-        given = workers if workers is None or isinstance(workers, (int, np.integer)) else "elsewhere"
-        in_one_call = target.batch_functions and given not in (None, 1)
-        if in_one_call or (given == "elsewhere" and not target.movable):
+        is_number = isinstance(workers, (int, np.integer))
+        in_this_process = workers is None or (is_number and workers == 1)
+        unused = target.batch_functions and not in_this_process
+        if unused or not (is_number or workers is None or target.movable):
             how = "takes many points at once" if target.batch_functions else "is compiled"
             self.notes.append(f"workers={workers!r} is not used: the target {how}, and this process evaluates it.")
-        self.teams: list[ThreadTeam | BatchTeam | None] = [None] * n_copies
+        self.teams: list[Team | None] = [None] * n_copies
         if target.batch_functions:
             batches = _batches(target)
             self.teams = [BatchTeam(target, batches) for _ in range(n_copies)]
-        elif target.movable and given not in (None, 1):
-            self.teams = self._elsewhere(workers, n_copies)
+        elif target.movable and not in_this_process:
+            self.teams = self._remote_teams(workers, n_copies)
         elif compiled and n_threads // n_copies > 1:
-            self.teams = [self._team(n_threads // n_copies) for _ in range(n_copies)]
+            self.teams = [self._thread_team(n_threads // n_copies) for _ in range(n_copies)]
 
-    def _team(self, n_threads: int = 1, elsewhere: RemoteEvaluator | None = None) -> ThreadTeam:
-        team = ThreadTeam(self.target, n_threads, elsewhere)
+    def _thread_team(self, n_threads: int = 1, remote: RemoteEvaluator | None = None) -> ThreadTeam:
+        team = ThreadTeam(self.target, n_threads, remote)
         self.stack.callback(team.close)
         return team
 
-    def _elsewhere(self, workers: Any, n_copies: int) -> list[ThreadTeam | BatchTeam | None]:
-        sent = self.sent = {handle: RemoteFunction(_returning(self.target, handle)) for handle in self.target.movable}
-        if not isinstance(workers, Executor) and not hasattr(workers, "submit") and hasattr(workers, "map"):
-            # a local change takes more than a point, and is evaluated here
-            here = self.target.handles((callback.CHANGE,))
-            movable = [(handle, one) for handle, one in sent.items() if handle not in here]
-            batches = {handle: Batch(partial(mapped, workers, one), (handle,)) for handle, one in movable}
-            return [BatchTeam(self.target, batches) for _ in range(n_copies)]
+    def _remote_teams(self, workers: object, n_copies: int) -> list[Team | None]:
+        target = self.target
+        functions = {handle: RemoteFunction(_returning(target, handle)) for handle in target.movable}
+        self.remote_functions = functions
         if isinstance(workers, (int, np.integer)):
             self.processes = workers = self.stack.enter_context(Processes(int(workers)))
+        if not hasattr(workers, "submit") and hasattr(workers, "map"):
+            pool = cast(Pool, workers)
+            # a local change takes more than a point, so this process evaluates it
+            local = target.handles((callback.CHANGE,))
+            movable = [(handle, function) for handle, function in functions.items() if handle not in local]
+            batches = {handle: Batch(partial(mapped, pool, function), (handle,)) for handle, function in movable}
+            return [BatchTeam(target, batches) for _ in range(n_copies)]
+        executor = cast(Executor, workers)
         # copies do not wait for each other, so that all workers are kept busy
-        return [self._team(elsewhere=ExecutorEvaluator(workers, sent)) for _ in range(n_copies)]
+        return [self._thread_team(remote=ExecutorEvaluator(executor, functions)) for _ in range(n_copies)]
 
-    def renew(self) -> None:
-        """Send the target's functions anew, as the target has changed between rounds."""
-        for one in self.sent.values():
-            one.renew()
+    def send_functions_again(self) -> None:
+        """Send the target's functions to the workers again, because the target has changed between rounds."""
+        for function in self.remote_functions.values():
+            function.send_again()
 
     def close(self) -> None:
-        """End threads and processes that the run began."""
+        """End the threads and processes that the run started."""
         self.stack.close()
 
-    def deaths(self) -> list[str]:
-        """Return a note of the processes that died, if any did."""
-        deaths = [] if self.processes is None else self.processes.deaths
-        if not deaths:
+    def notes_of_deaths(self) -> list[str]:
+        """Return a note about worker processes that died, if any did."""
+        statuses = [] if self.processes is None else self.processes.exit_statuses
+        if not statuses:
             return []
-        count = "A worker process" if len(deaths) == 1 else f"{len(deaths)} worker processes"
-        how = ", ".join(sorted(set(deaths)))
-        return [f"{count} died ({how}) and a new one took its place; what it had to evaluate was evaluated again."]
+        how = ", ".join(f"exit status {status}" for status in sorted(set(statuses)))
+        if len(statuses) == 1:
+            return [f"A worker process died ({how}) and was replaced; its evaluation was repeated."]
+        return [f"{len(statuses)} worker processes died ({how}) and were replaced; their evaluations were repeated."]
 
 
 def _batches(target: PreparedTarget) -> dict[int, Batch]:
-    """Return what evaluates many points, by the handle of every function that runs as Python instead."""
+    """Return what evaluates many points, by the handle of every function that would otherwise run point by point."""
     found = {function: Batch(function, target.handles(function.slots)) for function in target.batch_functions.values()}
     return {handle: found[function] for handle, function in target.batch_functions.items()}
 
 
-def _returning(target: PreparedTarget, handle: int) -> Any:
-    """Return a function that gives back what it would write into its last argument."""
+def _returning(target: PreparedTarget, handle: int) -> Callable[..., object]:
+    """Return a function that returns what it would otherwise write into its last argument."""
     function = target.movable[handle]
     if handle != target.gradient_handle:
         return function
     return partial(_with_output, function, target.dimension)
 
 
-def _with_output(function: Any, dimension: int, x: FloatArray) -> FloatArray:
+def _with_output(function: Callable[..., object], dimension: int, x: FloatArray) -> FloatArray:
     out = np.zeros(dimension)
     function(x, out)
     return out

@@ -1,4 +1,4 @@
-"""Processes that evaluate: started by the run, asked through pipes, and replaced when they die."""
+"""Processes that evaluate: started by the run, called through pipes, and replaced when they die."""
 
 import os
 import pickle
@@ -8,17 +8,21 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import IO, Any
+from typing import IO, Any, ParamSpec, TypeVar
 
 from sterna.errors import EvaluationError
 
-# A point at which so many workers died in a row is to blame.
-MOST_DEATHS = 3
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+# After so many deaths in a row on one call, the call itself is at fault.
+MAX_DEATHS_PER_CALL = 3
 
 _LENGTH = struct.Struct("<q")
 
-# What a new process runs; it finds what this one finds.
+# What a new process runs; it can import what this one can.
 START = "import sys; sys.path[:] = {path!r}; from sterna.workers.processes import serve; serve()"
 
 
@@ -27,7 +31,7 @@ class WorkerDiedError(Exception):
 
 
 def write(pipe: IO[bytes], message: bytes) -> None:
-    """Send a message with its length in front."""
+    """Send a message, preceded by its length."""
     pipe.write(_LENGTH.pack(len(message)) + message)
     pipe.flush()
 
@@ -44,7 +48,7 @@ def read(pipe: IO[bytes]) -> bytes | None:
 
 def serve() -> None:
     """Answer calls until the pipe closes; runs in a worker."""
-    # an interrupt is the run's, which then closes the pipes
+    # the run handles an interrupt, and then closes the pipes
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     # what the user's function prints must not end up among the answers
@@ -61,7 +65,7 @@ class Process:
 
     def __init__(self) -> None:
         code = START.format(path=[os.getcwd() if part == "" else part for part in sys.path])
-        # one thread of linear algebra each, or the workers would fight for cores
+        # one thread of linear algebra each, because the workers themselves use the cores
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         threads = {name: os.environ.get(name, "1") for name in names}
         self.process = subprocess.Popen(
@@ -82,7 +86,7 @@ class Process:
         return answer
 
     def close(self) -> int:
-        """End the process; return how it ended."""
+        """End the process; return its exit status."""
         for pipe in (self.process.stdin, self.process.stdout):
             try:
                 assert pipe is not None
@@ -97,14 +101,15 @@ class Process:
 
 
 class Processes(Executor):
-    """An executor of processes, each asked by a thread of its own.
+    """An executor of processes, each called by its own thread.
 
     Unlike those of the standard library, its processes do not import the user's script again, so that a script needs no
-    `if __name__ == "__main__"`, and one that dies takes nothing with it but its call, which is made again.
+    `if __name__ == "__main__"`. If one dies, only its current call is lost, and that call is made again.
     """
 
     def __init__(self, n: int) -> None:
-        self.deaths: list[str] = []
+        self.exit_statuses: list[int] = []
+        """Of the processes that died."""
         self.broken = False
         self.calls: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
         started = [Process() for _ in range(n)]
@@ -115,10 +120,12 @@ class Processes(Executor):
     def __repr__(self) -> str:
         return f"{len(self.threads)} processes"
 
-    def submit(self, function: Any, /, *arguments: Any, **keywords: Any) -> Future[Any]:
-        """Call a function of an installed module in the next free process."""
+    def submit(
+        self, function: Callable[Parameters, Returned], /, *arguments: Parameters.args, **keywords: Parameters.kwargs
+    ) -> "Future[Returned]":
+        """Call a function of an installed module in the next free process; without keywords."""
         assert not keywords
-        future: Future[Any] = Future()
+        future: Future[Returned] = Future()
         self.calls.put((future, pickle.dumps((function, arguments))))
         return future
 
@@ -136,18 +143,18 @@ class Processes(Executor):
                 continue
             try:
                 process = self._answer(process, future, message)
-            except BaseException as error:  # whatever it is, somebody waits for the answer
+            except BaseException as error:  # of any kind: a replica waits for the answer
                 self.broken = True
                 future.set_exception(error)
         process.close()
 
     def _answer(self, process: Process, future: "Future[Any]", message: bytes) -> Process:
-        """Answer a call, by new processes if need be; return the one alive at the end."""
-        for _ in range(0 if self.broken else MOST_DEATHS):
+        """Answer a call, with new processes if necessary; return the one that is alive at the end."""
+        for _ in range(0 if self.broken else MAX_DEATHS_PER_CALL):
             try:
                 answer = process.call(message)
             except WorkerDiedError:
-                self.deaths.append(f"exit status {process.close()}")
+                self.exit_statuses.append(process.close())
                 process = Process()
                 continue
             future.set_result(pickle.loads(answer))
@@ -155,8 +162,9 @@ class Processes(Executor):
         self.broken = True
         future.set_exception(
             EvaluationError(
-                f"{MOST_DEATHS} worker processes in a row died ({self.deaths[-1]}), while they evaluated the target or "
-                "when they began. What they had to say is on standard error; workers=1 evaluates in this process."
+                f"{MAX_DEATHS_PER_CALL} worker processes in a row died (exit status {self.exit_statuses[-1]}), while "
+                "they started or evaluated the target. See standard error for their output; workers=1 evaluates in "
+                "this process, where errors are easier to find."
             )
         )
         return process
