@@ -1,4 +1,4 @@
-# Two commands do everything on a fresh machine with Python 3.11+, make and git: `make demo` and `make test`.
+# On a new machine with Python 3.11+, make and git, two commands are enough: `make demo` and `make test`.
 
 CHECK := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(CHECK)' 2>/dev/null && echo $$p && break; done)
@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
 
-# Both processes of the tests need the engine: it is compiled once, on the core that lint does not use.
+# Both test processes need the engine: it is compiled once, on the core that lint does not use.
 test: $(VENV)/.developing
 	@$(MAKE) -j 2 lint engine
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -58,7 +58,7 @@ clean:
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.made:
-	@test -n "$(PYTHON)" || { echo "sterna needs Python 3.11 or newer; none was found on the path."; exit 1; }
+	@test -n "$(PYTHON)" || { echo "sterna needs Python 3.11 or newer, but none was found on the path. Install it, or write make PYTHON=/path/to/python."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 

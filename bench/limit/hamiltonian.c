@@ -10,7 +10,7 @@
 #endif
 
 static const double half = 2.0;
-static const double constant = -0.9189385332046727; /* -log(2 pi) / 2, rounded as sterna rounds it */
+static const double constant = -0.9189385332046727; /* -log(2 pi) / 2, rounded as in sterna */
 
 enum { LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS, GRADIENTS, N_LOGS };
 
@@ -89,7 +89,7 @@ static void explore(
     for (int i = 0; i < DIMENSION; i++)
         start[i] = x[i];
     fill_normals(velocity, &stream);
-    uniform(&stream); /* the number of steps is fixed, but drawn */
+    uniform(&stream); /* the number of steps is fixed, but sterna draws a random number for it */
     double before = logs[LOG_REFERENCE] + beta * logs[LOG_LIKELIHOOD] - kinetic_energy(velocity);
     write_gradient(x, gradient);
     leap(x, velocity, gradient, scale, reference.means, reference.precisions, beta, size, steps);
@@ -110,7 +110,7 @@ static void explore(
     statistics[1] += probability;
 }
 
-/* One trajectory for every chain but the reference's in each scan. */
+/* One trajectory per scan for every chain except the reference. */
 void explore_scans(
     int64_t first, int64_t last, int64_t chains, uint64_t seed, int64_t steps, double size, const double *means,
     const double *precisions, const double *schedule, const double *scale, double *states, double *logs,

@@ -7,7 +7,7 @@
 
 #include "stream.h"
 
-/* The dimension is a constant here, as it is in the entry that sterna compiles for a target. */
+/* The dimension is a compile-time constant, as in the entry point that sterna compiles for a target. */
 #ifndef DIMENSION
 #error "compile with -DDIMENSION=..."
 #endif
@@ -18,7 +18,7 @@
 
 /* The default precision is 5: log L = -(5 - 1) / 2 |x|^2. */
 static const double half = 2.0;
-static const double constant = -0.9189385332046727; /* -log(2 pi) / 2, rounded as sterna rounds it */
+static const double constant = -0.9189385332046727; /* -log(2 pi) / 2, rounded as in sterna */
 
 enum { LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS, GRADIENTS, N_LOGS };
 
@@ -68,7 +68,7 @@ static inline struct density density_at(struct point *point, int i, double posit
     return density;
 }
 
-/* Neal's test (2003, figure 6); ends are evaluated only where it needs them, and NaN marks those not yet known. */
+/* Neal's test (2003, figure 6); ends are evaluated only when needed; NaN marks those not yet evaluated. */
 static inline int reachable(
     struct point *point, int i, double beta, double start, double candidate, double level, double width,
     struct interval ends)
@@ -136,7 +136,7 @@ static inline double slice_update(struct point *point, int i, double beta, doubl
         struct density density = density_at(point, i, candidate, beta);
         if (density.annealed >= level
             && (doublings == 0 || reachable(point, i, beta, start, candidate, level, width, ends))) {
-            point->x[i] = candidate; /* the test has left one of its ends there */
+            point->x[i] = candidate; /* the test has left one of its ends in x[i] */
             point->log_reference += density.reference - reference_here;
             point->log_likelihood = density.likelihood;
             return fabs(candidate - start);
@@ -150,7 +150,7 @@ static inline double slice_update(struct point *point, int i, double beta, doubl
     return 0.0;
 }
 
-/* Update all coordinates in turn. `statistics` are the sums by which widths are tuned: moves, then updates. */
+/* Update all coordinates in turn. `statistics` are the sums from which widths are tuned: moves, then updates. */
 static void explore(
     double *x, double *logs, double beta, const double *widths, double *statistics, struct stream stream)
 {
@@ -164,7 +164,7 @@ static void explore(
     logs[EVALUATIONS] += (double)point.evaluations;
 }
 
-/* Exploration alone: every replica stays at its chain, and that of the reference is left alone. */
+/* Exploration without communication: replicas stay at their chains, and that of the reference does not change. */
 void explore_scans(
     int64_t first, int64_t last, int64_t chains, uint64_t seed, const double *schedule, const double *widths,
     double *states, double *logs, double *statistics)
@@ -178,7 +178,7 @@ void explore_scans(
     }
 }
 
-/* NumPy's ziggurat, whose tables the benchmark passes in: the draws of the reference are the same bits too. */
+/* NumPy's ziggurat, with tables from the benchmark, so that draws from the reference have the same bits as well. */
 struct ziggurat {
     const uint64_t *within;
     const double *scale, *height;
@@ -216,7 +216,7 @@ static inline double standard_normal(const struct ziggurat *table, struct stream
     }
 }
 
-/* What a round needs and records; the benchmark fills in the pointers. */
+/* Inputs and records of a round; the benchmark sets the pointers. */
 struct round {
     int64_t chains, n_scans, batches;
     uint64_t seed, copy, number;
@@ -272,7 +272,7 @@ static inline double logistic(double x)
     return share / (1.0 + share);
 }
 
-/* A sum of exponentials that is scaled by the largest. */
+/* A sum of exponentials, scaled by the largest. */
 static inline void add_stone(double *scale, double *sum, double exponent)
 {
     if (exponent > *scale) {
@@ -283,7 +283,7 @@ static inline void add_stone(double *scale, double *sum, double exponent)
     }
 }
 
-/* Acceptance of every pair, and all that is summed of pairs: rejections, stepping stones and Bennett's sums. */
+/* Acceptance probabilities and sums of every pair: rejections, stepping stones and Bennett's sums. */
 static void measure(const struct round *round, int64_t batch)
 {
     int64_t pairs = round->chains - 1, way = round->batches * pairs;
@@ -337,7 +337,7 @@ static void add_chains(const struct round *round, int64_t batch)
     }
 }
 
-/* Swap the pairs of this scan's parity: chains change places, states stay. */
+/* Swap the pairs of this scan's parity: replicas exchange chains, states are not copied. */
 static void swap(const struct round *round, int64_t scan, struct key key)
 {
     for (int64_t pair = scan % 2; pair < round->chains - 1; pair += 2) {

@@ -3,8 +3,8 @@
 
 #define SITES (SIZE * SIZE)
 
-/* Spins are small integers here, and the one just drawn stays in a register, as a hand-written program would have it;
-   sterna keeps all states in doubles. */
+/* Spins are small integers, and the one just drawn stays in a register, as in a typical hand-written program;
+   sterna stores all states as doubles. */
 static void explore(int8_t *spins, double *log_likelihood, double beta, double coupling, struct stream stream)
 {
     double up[9];

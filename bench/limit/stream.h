@@ -1,5 +1,5 @@
-/* Random numbers as sterna makes them: a key of (seed, copy, round, scan, replica) is mixed in two lanes into the
-   state of an SFC64 generator. Same keys, same bits: so both programs do the very same work. */
+/* The random numbers of sterna: a key of (seed, copy, round, scan, replica) is mixed in two lanes into the
+   state of an SFC64 generator. The same keys give the same bits, so both programs do the same work. */
 #ifndef STREAM_H
 #define STREAM_H
 
@@ -14,7 +14,7 @@ struct key {
     uint64_t first, second;
 };
 
-/* Small enough to stay in registers while a replica is explored, as nothing keeps its address. */
+/* Small enough to stay in registers while a replica is explored, because its address is not kept. */
 struct stream {
     uint64_t a, b, c, counter;
 };

@@ -1,6 +1,8 @@
 """A walk over all families: densities, slopes, both kinds of draws, and which of them other libraries have."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -55,6 +57,14 @@ def test_the_normal_family_is_the_first():
     """Its number is the first that compiled code compares."""
     assert NORMAL == 0
     assert FAMILIES[NORMAL] is sterna.Normal.family
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_copies_are_of_the_same_family(name):
+    distribution, _ = ALL[name]
+    for copied in (copy.deepcopy(distribution), pickle.loads(pickle.dumps(distribution))):
+        assert copied.coordinates.family is distribution.coordinates.family
+        assert repr(copied) == repr(distribution)
 
 
 @pytest.mark.parametrize("number", [-1, len(FAMILIES), 1000])

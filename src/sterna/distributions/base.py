@@ -40,6 +40,16 @@ class Family:
     value_type: int = REAL
     open_support: bool = False
     """Whether finite ends of the support are excluded, because the density may be 0 or infinite there."""
+    owner: type | None = field(default=None, init=False)
+    """The first class that has the family."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        if self.owner is None:
+            object.__setattr__(self, "owner", owner)
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        # a copy, also in another process, is the same record, by which the engine's number is found
+        return getattr, (self.owner, "family")
 
 
 Conversion: TypeAlias = "str | Callable[..., Distribution | None]"

@@ -97,24 +97,24 @@ class FittedReference:
         """Set the first normal distribution."""
         points = self._points(space)
         line = np.array([fitted.to_line(break_sticks(space, point)) for point in points])
-        default = np.where(fitted.bounded, SCALE_OF_BOUNDED, SCALE_OF_UNBOUNDED)
+        default_scale = np.where(fitted.bounded, SCALE_OF_BOUNDED, SCALE_OF_UNBOUNDED)
         if len(points) > 1:
             if self.scale is not None:
                 raise TargetError("FittedReference: many starting points have their own scale: leave out scale=.")
             spread = np.atleast_2d(np.cov(line.T))
             # few points may span only a subspace
-            spread += np.diag(np.where(np.diag(spread) > 0, 1e-3 * np.diag(spread), default**2))
+            spread += np.diag(np.where(np.diag(spread) > 0, 1e-3 * np.diag(spread), default_scale**2))
             fitted.set_moments(line.mean(axis=0), spread)
             return
         try:
-            given = default if self.scale is None else self.scale
-            scale = np.broadcast_to(np.asarray(given, dtype=float), default.shape)
+            given = default_scale if self.scale is None else self.scale
+            scale = np.broadcast_to(np.asarray(given, dtype=float), default_scale.shape)
         except (TypeError, ValueError):
             scale = np.zeros(1)
         if not (np.isfinite(scale) & (scale > 0)).all():
             raise TargetError(
                 f"FittedReference(scale={self.scale!r}): give one positive number, or one for each of the "
-                f"{len(default)} coordinates."
+                f"{len(default_scale)} coordinates."
             )
         fitted.set_moments(line[0], np.diag(scale**2))
 

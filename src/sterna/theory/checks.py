@@ -63,7 +63,7 @@ def check_direction(direction: int) -> int:
     return 1 if direction == 1 else 0
 
 
-def check_schedule(schedule: ArrayLike, n_chains: int) -> FloatArray:
+def check_schedule(schedule: object, n_chains: int) -> FloatArray:
     """Check a user's schedule: one beta per chain, increasing from exactly 0 to exactly 1."""
     try:
         betas = np.array(schedule, dtype=np.float64)

@@ -28,11 +28,11 @@ class Tree:
     first_child = 1
     second_child = 1
     order = 1  # parents before their children, subtree by subtree
-    down_fresh = 1
+    down_fresh = 1  # whether the vector from below is up to date
     up_fresh = 1
-    on_path = 1
-    lowest = 1
-    stack = 1
+    on_path = 1  # whether a node is on the path from a branch to taxon 0
+    lowest = 1  # the lowest taxon below a node
+    stack = 1  # nodes to visit, and later the labels
 
 
 # One vector for every node, one vector, and one number for every node.
@@ -60,7 +60,6 @@ class Work:
 # Vectors are scaled if all four entries of a pattern are smaller than this.
 MIN_PARTIAL_LIKELIHOOD = 2.0**-64
 LOG_QUARTER = math.log(0.25)
-
 
 N_TREE_ROWS = size_of(Tree)
 

@@ -40,6 +40,7 @@ from sterna.models.kernels.pruning import (
     make_stale,
     number_of,
     put_in_order,
+    scales_of,
     set_length,
     sibling,
     spare,
@@ -189,7 +190,7 @@ def exchange(
     v = inner_branch(tree, taxa, stream)
     make_fresh(tree, work, weights, v, taxa, patterns)
     a, b = tree[Tree.first_child * nodes + v], tree[Tree.second_child * nodes + v]
-    now = work[number_of(Work.up_scale, v, taxa, patterns)] + work[number_of(Work.down_scale, v, taxa, patterns)]
+    now = scales_of(work, v, taxa, patterns)
     now += across(work, weights, up_of(v, taxa, patterns), down_of(v, taxa, patterns), v, decay, taxa, patterns)
     one = pairing(tree, work, weights, v, a, b, decay, taxa, patterns)
     two = pairing(tree, work, weights, v, b, a, decay, taxa, patterns)
@@ -224,9 +225,7 @@ def sweep_branches(
         set_length(work, v, length, decay, taxa, patterns)
         make_stale(tree, v, taxa)
         likelihood = value_across(work, weights, length, decay, taxa, patterns)
-        likelihood += (
-            work[number_of(Work.up_scale, v, taxa, patterns)] + work[number_of(Work.down_scale, v, taxa, patterns)]
-        )
+        likelihood += scales_of(work, v, taxa, patterns)
     return likelihood
 
 
