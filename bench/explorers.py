@@ -15,9 +15,10 @@ import numpy as np
 from explorer_cases import CASES, Case
 
 import sterna
-from sterna.explorers.base import MOST_DIVERGED
+from sterna.explorers.base import MAX_DIVERGED
 from sterna.explorers.default import EXPENSIVE
-from sterna.run.options import EXPLORERS, as_explorer
+from sterna.explorers.table import EXPLORERS
+from sterna.run.options import as_explorer
 from sterna.tuning.memory import effective_size
 
 ROUNDS = 9
@@ -79,7 +80,7 @@ def measure(case: Case, label: str, explorer: Any, seconds: float) -> Row:
         scans,
         result.restarts,
         f"{result.explorer} x{result.explorations}",
-        bool(result.diverged.max() > MOST_DIVERGED),
+        bool(result.diverged.max() > MAX_DIVERGED),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import sterna
+from sterna.engine.index_process import Trips
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "tools"), str(TESTS / "laws")]
@@ -98,7 +99,7 @@ def round_trips() -> None:
             rejection = exact.level_rejections(result.schedule, *levels)
             travel = 1 if scheme == "deo" else n_chains - 1
             predicted = 1 / (2 * travel + 2 * np.sum(rejection / (1 - rejection)))
-            rates = np.array([record.trips[0] for record in result.records]) / 16_000
+            rates = np.array([record.trips[Trips.restarts] for record in result.records]) / 16_000
             error = rates.std(ddof=1) / math.sqrt(len(rates))
             score = (rates.mean() - predicted) / error
             print(f"{scheme:<8}{n_chains:>7}{rates.mean():>11.5f}{error:>10.5f}{predicted:>10.5f}{score:>+7.2f}")

@@ -18,8 +18,10 @@ from sterna.engine.program import EXPLORE, GRADIENTS, N_LOG_DENSITIES
 from sterna.engine.round import Plan, new_copy
 from sterna.explorers.automala import AutoMALA
 from sterna.explorers.hamiltonian import HMC
-from sterna.explorers.leapfrog import HEAD, STEP_SIZE, TRAJECTORIES, at_border
+from sterna.explorers.shared.gradient_block import aligned_zeros
+from sterna.explorers.shared.leapfrog import Parameters, sizes_of_metric
 from sterna.ground.compilation import address_of
+from sterna.ground.rows import columns
 from sterna.ground.streams import new_generator
 
 SEED, CHAINS, SIZE = 1, 10, 0.3
@@ -59,7 +61,7 @@ def make_plan(target: Any, bound: Any, schedule: Any, parameters: Any) -> Plan:
 
 def aligned(array: Any) -> Any:
     """Return a copy that starts at a cache-line boundary."""
-    copy = at_border(array.size)[: array.size].reshape(array.shape)
+    copy = aligned_zeros(array.size)[: array.size].reshape(array.shape)
     copy[:] = array
     return copy
 
@@ -78,8 +80,8 @@ class Sides:
         self.bound = HMC(steps=steps, jitter=0.0).bind(target)
         self.parameters = np.tile(self.bound.start(lambda n: rng.standard_normal((n, d))), (CHAINS, 1))
         self.scale = aligned(np.tile(1.0 / np.sqrt(1.0 + 4.0 * self.schedule)[:, None], (1, d)))
-        self.parameters[:, STEP_SIZE] = SIZE
-        self.parameters[:, HEAD + d : HEAD + 2 * d] = self.scale
+        self.parameters[:, Parameters.step_size] = SIZE
+        columns(self.parameters, Parameters.scale, *sizes_of_metric(d, dense=False))[:] = self.scale
         self.start = self.scale * rng.standard_normal((CHAINS, d))
         self.log_densities = np.zeros((CHAINS, N_LOG_DENSITIES))
         self.log_densities[:, :2] = [target.log_densities(x) for x in self.start]
@@ -155,7 +157,7 @@ def gradients_per_draw(explorer: Any, dimension: int, n_steps: int) -> tuple[flo
     scan = 0
     for round_length in (2, 4, 8, 16, 32, 64, 128, 256, n_steps):
         if round_length == n_steps:
-            parameters[:, TRAJECTORIES] = 1.0
+            parameters[:, Parameters.trajectories] = 1.0
         plan, statistics = make_plan(target, bound, schedule, parameters), np.zeros((2, bound.n_row))
         copy.log_densities[1, GRADIENTS] = 0.0
         draws = np.zeros((round_length, len(watched) + 1))

@@ -20,8 +20,8 @@ from sterna.explorers.evolution import Evolution as Evolution
 from sterna.explorers.fitted import Fitted as Fitted
 from sterna.explorers.gibbs import Gibbs as Gibbs
 from sterna.explorers.hamiltonian import HMC as HMC
-from sterna.explorers.hamiltonian import MALA as MALA
 from sterna.explorers.independence import Independence as Independence
+from sterna.explorers.mala import MALA as MALA
 from sterna.explorers.metropolis import Metropolis as Metropolis
 from sterna.explorers.move import Move as Move
 from sterna.explorers.slice import Slice as Slice

@@ -1,4 +1,4 @@
-"""Types that all layers share: arrays, and pointers as compiled code sees them."""
+"""Types that all layers share: arrays, and the pointers of compiled code."""
 
 from typing import Literal, Protocol, TypeAlias
 
@@ -11,13 +11,13 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 WordArray: TypeAlias = NDArray[np.uint64]
 """Words of a random stream."""
 IndexArray: TypeAlias = NDArray[np.int16]
-"""Chains of replicas, of which there may be many."""
+"""Chains of replicas, in two bytes each because there may be many."""
 
 Auto: TypeAlias = Literal["auto"]
 
 
 class FloatPointer(Protocol):
-    """A bare pointer to float64 numbers: it can be indexed, and has neither a length nor an array's methods."""
+    """A bare pointer to float64 numbers: it can be indexed, but has no length and no methods of an array."""
 
     def __getitem__(self, index: int, /) -> float: ...
 

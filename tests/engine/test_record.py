@@ -8,18 +8,11 @@ from scipy.special import expit, logsumexp
 
 from sterna.engine.communication import measure
 from sterna.engine.record import (
-    AFTER,
-    BACKWARD,
-    BACKWARD_SQUARE,
-    BEFORE,
-    FORWARD,
-    FORWARD_SQUARE,
-    LOWER_PRODUCT,
     MAX_BATCHES,
-    PRODUCT,
-    SQUARE,
-    UPPER_PRODUCT,
+    Bridges,
+    Moments,
     Record,
+    Stones,
     add_chains,
     add_pairs,
     add_states,
@@ -103,10 +96,10 @@ def test_stones_are_direct_sums(n_scans, scale, zeros):
     # a draw of likelihood zero says nothing of the upper chain's weights, which it never sees
     seen = np.where(np.isneginf(after), np.inf, after)
     exponents = {
-        FORWARD: step * after[:, :-1],
-        BACKWARD: -step * after[:, 1:],
-        FORWARD_SQUARE: step * after[:, 1:],
-        BACKWARD_SQUARE: -step * seen[:, :-1],
+        Stones.forward: step * after[:, :-1],
+        Stones.backward: -step * after[:, 1:],
+        Stones.forward_square: step * after[:, 1:],
+        Stones.backward_square: -step * seen[:, :-1],
     }
     for way, exponent in exponents.items():
         assert np.allclose(stones(record, way), log_sums(exponent, record), rtol=1e-12, atol=1e-12)
@@ -116,7 +109,7 @@ def test_comparison_of_stones_catches_a_pair_one_off():
     after, before = random_energies(50)
     record = recorded(after, before)
     wrong = log_sums(np.diff(SCHEDULE) * after[:, 1:], record)
-    assert not np.allclose(stones(record, FORWARD), wrong, rtol=1e-3)
+    assert not np.allclose(stones(record, Stones.forward), wrong, rtol=1e-3)
 
 
 @pytest.mark.parametrize(("n_scans", "scale", "zeros"), CASES)
@@ -125,7 +118,12 @@ def test_bridges_are_direct_sums(n_scans, scale, zeros):
     record = recorded(after, before)
     step = np.diff(SCHEDULE)
     up, down = expit(step * after[:, :-1] - PIVOT), expit(PIVOT - step * after[:, 1:])
-    direct = {FORWARD: up, BACKWARD: down, LOWER_PRODUCT: up * (1 - up), UPPER_PRODUCT: down * (1 - down)}
+    direct = {
+        Bridges.forward: up,
+        Bridges.backward: down,
+        Bridges.lower_product: up * (1 - up),
+        Bridges.upper_product: down * (1 - down),
+    }
     for place, terms in direct.items():
         # 1 - F loses its last digits where F is near 1
         assert np.allclose(record.bridge[place], sums(terms, record), rtol=1e-10, atol=1e-15)
@@ -138,7 +136,8 @@ def test_moments_are_direct_sums_without_zeros(n_scans, scale, zeros):
     now = np.where(np.isneginf(after), 0.0, after - CENTRE)
     then = before - CENTRE
     then[:, 0] = 0.0
-    for place, direct in ((AFTER, now), (SQUARE, now**2), (BEFORE, then), (PRODUCT, now * then)):
+    sums = ((Moments.after, now), (Moments.square, now**2), (Moments.before, then), (Moments.product, now * then))
+    for place, direct in sums:
         assert np.allclose(record.moments[place], sums(direct, record), rtol=1e-12, atol=1e-12)
     assert np.array_equal(record.zeros, sums(np.isneginf(after[:, 0]).astype(int), record))
 
@@ -150,8 +149,8 @@ def test_huge_energies_neither_overflow_nor_vanish(sign):
     energies[::3] *= 0.5
     record = recorded(energies, energies)
     step = np.diff(SCHEDULE)
-    assert np.allclose(stones(record, FORWARD), log_sums(step * energies[:, :-1], record), rtol=1e-14)
-    assert np.allclose(stones(record, BACKWARD), log_sums(-step * energies[:, 1:], record), rtol=1e-14)
+    assert np.allclose(stones(record, Stones.forward), log_sums(step * energies[:, :-1], record), rtol=1e-14)
+    assert np.allclose(stones(record, Stones.backward), log_sums(-step * energies[:, 1:], record), rtol=1e-14)
     for field in (record.stone_sum, record.stone_scale, record.bridge, record.rejection, record.second_rejection):
         assert np.isfinite(field).all()
 
@@ -161,18 +160,22 @@ def test_one_large_energy_keeps_its_weight_wherever_it_comes_in_a_batch(place):
     energies = np.zeros((1000, N_CHAINS))
     energies[place::5] = 1e5
     record = recorded(energies, energies)
-    assert np.allclose(stones(record, FORWARD), log_sums(np.diff(SCHEDULE) * energies[:, :-1], record), rtol=1e-14)
+    assert np.allclose(
+        stones(record, Stones.forward), log_sums(np.diff(SCHEDULE) * energies[:, :-1], record), rtol=1e-14
+    )
     energies[place::5] = 3.0
     record = recorded(energies, energies)
-    assert np.allclose(stones(record, FORWARD), log_sums(np.diff(SCHEDULE) * energies[:, :-1], record), rtol=1e-14)
+    assert np.allclose(
+        stones(record, Stones.forward), log_sums(np.diff(SCHEDULE) * energies[:, :-1], record), rtol=1e-14
+    )
 
 
 def test_reference_of_zeros_alone_leaves_empty_stones():
     energies = np.zeros((9, N_CHAINS))
     energies[:, 0] = -np.inf
     record = recorded(energies, np.zeros_like(energies))
-    assert (stones(record, FORWARD)[:, 0] == -np.inf).all()
-    assert (record.bridge[FORWARD][:, 0] == 0).all()
+    assert (stones(record, Stones.forward)[:, 0] == -np.inf).all()
+    assert (record.bridge[Bridges.forward][:, 0] == 0).all()
     assert (record.rejection[:, 0] == record.scans).all()
     assert (record.zeros == record.scans).all()
     assert (record.moments[:, :, 0] == 0).all()

@@ -14,7 +14,7 @@ import sterna
 from sterna.engine.program import GRADIENTS
 from sterna.errors import OptionError
 from sterna.explorers.automala import HEAD_START, AutoMALA, tuned_start
-from sterna.explorers.leapfrog import DOUBLINGS, STEP_SIZE, TRIED
+from sterna.explorers.shared.leapfrog import Parameters, Statistics
 
 FEW = AutoMALA(trajectories=2)
 
@@ -23,7 +23,7 @@ def resize(factor):
     """Begin with another step size."""
 
     def change(parameters):
-        parameters[STEP_SIZE] *= factor
+        parameters[Parameters.step_size] *= factor
 
     return change
 
@@ -49,9 +49,9 @@ def test_a_flat_density_ends_the_doubling():
 def test_first_size_follows_the_sizes_chosen():
     parameters = np.ones((3, 8))
     statistics = np.zeros((3, 4))
-    statistics[1:, TRIED] = 10
-    statistics[1:, DOUBLINGS] = [20, -300]
-    sizes = tuned_start(parameters, statistics)[:, STEP_SIZE]
+    statistics[1:, Statistics.tried] = 10
+    statistics[1:, Statistics.doublings] = [20, -300]
+    sizes = tuned_start(parameters, statistics)[:, Parameters.step_size]
     assert sizes == pytest.approx([1.0, 2.0 ** (2 + HEAD_START), 2.0 ** (HEAD_START - 30)])
 
 
@@ -63,8 +63,8 @@ def test_few_gradients_once_tuned():
     factor = 1.0
     for _ in range(4):
         _, log_densities, sums = apply_bound(chosen.target, bound, states, 0.5, times=1, change=resize(factor))
-        factor *= 2.0 ** (sums[DOUBLINGS] / sums[TRIED])
-    assert log_densities[:, GRADIENTS].sum() < 5 * sums[TRIED]
+        factor *= 2.0 ** (sums[Statistics.doublings] / sums[Statistics.tried])
+    assert log_densities[:, GRADIENTS].sum() < 5 * sums[Statistics.tried]
 
 
 @pytest.mark.parametrize(

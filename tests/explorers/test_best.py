@@ -6,97 +6,87 @@ import numpy as np
 import pytest
 
 import sterna
-from sterna.explorers.base import MOST_DIVERGED
-from sterna.explorers.best import (
-    CALLS,
-    CENTRES,
-    CHOSEN,
-    COST,
-    ENOUGH_CALLS,
-    ENOUGH_ROUNDS,
-    MOVES,
-    ON_TRIAL,
-    SLOPES,
-    TUNED,
-    Trial,
-)
+from sterna.explorers.base import MAX_DIVERGED
+from sterna.explorers.best import MIN_CALLS, MIN_ROUNDS, ON_TRIAL, Head, PartRecord, Quantity, Sums, Trial
+from sterna.ground.rows import columns, new_row, size_of
 
 CHAINS, PARTS, WATCHED = 4, 3, 2
-TRIAL = Trial(("a", "b", "c"), WATCHED, 1.0, 2.0)
-HEAD = np.tile([PARTS, ON_TRIAL, WATCHED, ENOUGH_ROUNDS, *np.tile([0.0, 1.0], WATCHED)], (CHAINS, 1))
+COSTS = {"evaluation_cost": 1.0, "gradient_cost": 2.0}
+TRIAL = Trial(("a", "b", "c"), WATCHED)
+ROW = new_row(Head, TRIAL.sizes, parts=PARTS, chosen=ON_TRIAL, watched=WATCHED, rounds=MIN_ROUNDS, scales=1.0, **COSTS)
+HEAD = np.tile(ROW, (CHAINS, 1))
 NEVER = np.zeros((PARTS, CHAINS))
 
 
-def statistics(forgotten, cost, gradients=(0, 0, 0), calls=2 * ENOUGH_CALLS, variance=0.25):
+def statistics(forgotten, cost, gradients=(0, 0, 0), calls=2 * MIN_CALLS, variance=0.25):
     """Rows in which each part forgets so much of each quantity, (part, quantity), at such a cost a call."""
-    rows = np.zeros((CHAINS, TRIAL.n_sums))
-    records, values = TRIAL._split(rows)
-    records[:, :, CALLS] = calls
-    records[:, :, COST] = calls * np.array(cost)
-    records[:, :, SLOPES] = calls * np.array(gradients)
-    records[:, :, MOVES:] = calls * 2.0 * variance * np.array(forgotten)
-    values[:, :, 1] = PARTS * calls * variance
+    rows = np.zeros((CHAINS, size_of(Sums, *TRIAL.sizes)))
+    records, values = TRIAL.split(rows)
+    records[:, :, PartRecord.calls] = calls
+    records[:, :, PartRecord.evaluations] = calls * np.array(cost)
+    records[:, :, PartRecord.gradients] = calls * np.array(gradients)
+    columns(records, PartRecord.moves, WATCHED)[:] = calls * 2.0 * variance * np.array(forgotten)
+    values[:, :, Quantity.squashed_square] = PARTS * calls * variance
     rows[0] = 0.0
     return rows
 
 
 def test_price_is_the_cost_of_an_independent_draw_of_the_slowest_quantity():
     rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2], [0, 0, 3])
-    found = TRIAL.prices(*TRIAL._split(rows[1:]))
+    found = TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS)
     assert found == pytest.approx([10 * 3, 1 * 9, (2 + 2 * 3) * 3])
 
 
 def test_chains_that_a_part_never_met_have_no_price():
     rows = statistics(np.full((3, 2), 0.5), [10, 1, 2])
     rows[2] = 0.0
-    assert TRIAL.prices(*TRIAL._split(rows[1:])) == pytest.approx([30, 3, 6])
+    assert TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS) == pytest.approx([30, 3, 6])
 
 
 def test_the_cheapest_is_chosen_and_stays():
     head = TRIAL.tune(HEAD, statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2]), NEVER)
-    assert (head[:, CHOSEN] == 2).all()
+    assert (head[:, Head.chosen] == 2).all()
     assert TRIAL.chosen(head) == "c"
     other = statistics(np.full((3, 2), 0.5), [1, 9, 9])
     assert TRIAL.chosen(TRIAL.tune(head, other, NEVER)) == "c"
     # but not if it diverges later
     diverged = NEVER.copy()
-    diverged[2, 1] = 2 * MOST_DIVERGED
+    diverged[2, 1] = 2 * MAX_DIVERGED
     assert TRIAL.chosen(TRIAL.tune(head, other, diverged)) == "a"
 
 
 def test_nothing_is_chosen_before_parts_are_tuned():
     """However many copies called them."""
     early = HEAD.copy()
-    early[:, TUNED] = ENOUGH_ROUNDS - 1
+    early[:, Head.rounds] = MIN_ROUNDS - 1
     head = TRIAL.tune(early, statistics(np.full((3, 2), 0.5), [1, 2, 3], calls=1000), NEVER)
     assert TRIAL.chosen(head) is None
-    assert (head[:, TUNED] == ENOUGH_ROUNDS).all()
+    assert (head[:, Head.rounds] == MIN_ROUNDS).all()
 
 
 def test_what_no_part_forgets_tells_nothing():
     """Modes far apart: neither jumps, and the one that moves within them is the better one."""
     rows = statistics([[1e-9, 0.5], [1e-9, 0.1], [1e-9, 0.01]], [3, 1, 1])
-    assert TRIAL.prices(*TRIAL._split(rows[1:])) == pytest.approx([9, 19, 199])
+    assert TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS) == pytest.approx([9, 19, 199])
 
 
 def test_rounding_is_no_variance():
     rows = statistics([[1.0, 0.5], [1.0, 0.5], [1.0, 0.5]], [1, 1, 1])
-    values = TRIAL._split(rows)[1]
-    values[:, 0, :2] = [0.1 * 144, 0.01 * 144 * (1 + 1e-15)]
-    records = TRIAL._split(rows)[0]
-    records[:, :, MOVES] = [1e-15, 0.0, 0.0]
-    assert TRIAL.prices(*TRIAL._split(rows[1:])) == pytest.approx([3, 3, 3])
+    records, values = TRIAL.split(rows)
+    values[:, 0, [Quantity.squashed, Quantity.squashed_square]] = [0.1 * 144, 0.01 * 144 * (1 + 1e-15)]
+    columns(records, PartRecord.moves, WATCHED)[:, :, 0] = [1e-15, 0.0, 0.0]
+    assert TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS) == pytest.approx([3, 3, 3])
 
 
 def test_what_evaluates_nothing_still_costs_a_call():
     rows = statistics([[1e-6, 1e-6], [1.0, 1.0], [1.0, 1.0]], [0, 5, 6])
-    assert np.argmin(TRIAL.prices(*TRIAL._split(rows[1:]))) == 1
+    assert np.argmin(TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS)) == 1
 
 
 def test_what_diverges_is_not_chosen():
     rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2])
     diverged = NEVER.copy()
-    diverged[2, 3] = 2 * MOST_DIVERGED
+    diverged[2, 3] = 2 * MAX_DIVERGED
     assert TRIAL.chosen(TRIAL.tune(HEAD, rows, diverged)) == "b"
     # a chain that was never explored diverges nowhere
     diverged[2, 3], diverged[2, 0] = 0.0, 1.0
@@ -115,13 +105,13 @@ def test_while_on_trial_the_safest_reaches_all():
 
 def test_a_short_round_decides_nothing_and_learns_centres_and_scales():
     rows = statistics(np.full((3, 2), 0.5), [1, 2, 3], calls=10)
-    values = TRIAL._split(rows)[1]
-    values[1:, :, 2] = 30 * 5.0
-    values[1:, :, 3] = 30 * (5.0**2 + 2.0**2)
+    values = TRIAL.split(rows)[1]
+    values[1:, :, Quantity.distance] = 30 * 5.0
+    values[1:, :, Quantity.distance_square] = 30 * (5.0**2 + 2.0**2)
     head = TRIAL.tune(HEAD, rows, NEVER)
     assert TRIAL.chosen(head) is None
-    assert head[1:, CENTRES::2] == pytest.approx(5.0)
-    assert head[1:, CENTRES + 1 :: 2] == pytest.approx(2.0)
+    assert columns(head[1:], Head.centres, *TRIAL.sizes) == pytest.approx(5.0)
+    assert columns(head[1:], Head.scales, *TRIAL.sizes) == pytest.approx(2.0)
     assert TRIAL.chosen(TRIAL.tune(HEAD, np.zeros_like(rows), NEVER)) is None
 
 

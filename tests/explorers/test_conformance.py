@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from annealed import conditional, law
+from documented import example_explorer
 from invariance import walk
 from kernels import apply_bound, draws_of, logs_of
 from numba.core.runtime import _nrt_python, rtsys
@@ -17,9 +18,9 @@ from sterna.errors import OptionError
 from sterna.explorers.base import Bound
 from sterna.explorers.composition import Blocks
 from sterna.explorers.default import default_explorer
+from sterna.explorers.table import EXPLORERS
 from sterna.ground.compilation import address_of
 from sterna.ground.values import REAL
-from sterna.run.given import EXPLORERS
 
 # A number that no kernel would write by chance.
 GUARD = 1234.56789
@@ -65,6 +66,7 @@ SUBJECTS = {name: lambda target, make=make: make() for name, make in EXPLORERS.i
     "default": chosen_for,
     "move": random_walk,
     "dict": block_by_block,
+    "documented example": lambda target: example_explorer().Steps(),
 }
 LAWS = ("gaussian", "bounded", "simplex", "joint", "funnel", "cliff", "mixed", "few_values", "components")
 MODELS = {
@@ -152,7 +154,7 @@ def test_kernel_keeps_to_its_memory(name):
         assert isinstance(bound, Bound)
         assert address_of(bound.kernel, EXPLORE) != 0
         assert place.row.dtype == np.float64
-        assert place.row.ndim == 1
+        assert place.row.shape == (bound.n_parameters,)
         assert not np.isnan(place.row).any()
         statistics, around_statistics = guarded(np.zeros(bound.n_row), k % 8)
         parameters, around_parameters = guarded(place.row, k % 8)
@@ -167,6 +169,19 @@ def test_kernel_keeps_to_its_memory(name):
             others = np.setdiff1d(np.arange(place.target.dimension), place.block)
             assert np.array_equal(after[:, others], place.states[:, others]), place.where
         assert (after != place.states).any(), place.where
+
+
+@WALK
+def test_bound_again_it_goes_on_from_saved_parameters(name):
+    """Whatever was learned is in the parameters: another `Bound`, which was never started, gives the same bits."""
+    for place in places(name):
+        rows, statistics = np.tile(place.row, (3, 1)), np.tile(place.run()[2], (3, 1))
+        again = place._replace(bound=SUBJECTS[name](place.target).bind(place.target, place.block))
+        assert (again.bound.n_parameters, again.bound.n_row) == (place.bound.n_parameters, place.bound.n_row)
+        tuned = [one.bound.tune(rows, one.bound.merge([statistics])) for one in (place, again)]
+        assert np.array_equal(*tuned), place.where
+        first, second = (one.run(parameters=np.ascontiguousarray(tuned[0][1])) for one in (place, again))
+        assert all(np.array_equal(*pair) for pair in zip(first[:2], second[:2], strict=True)), place.where
 
 
 @WALK

@@ -8,16 +8,16 @@ from plain import load
 from runs import check_bounded_run, check_same_bits
 
 import sterna
-from sterna.explorers.evolution import CENTRES, POINTS, STRETCH, Evolution, archive_of
+from sterna.explorers.evolution import Evolution, Parameters, archive_of
+from sterna.ground.rows import columns
 
 
 def test_a_radial_move_over_the_border_is_caught():
     """Without the test that the way back has the same centre: two modes, and steps long enough to cross."""
     radial = CASES["evolution, radial"]["bimodal"]
     border = tuned(radial.bind(law("bimodal").target), "bimodal", 0.1)
-    border[CENTRES], border[STRETCH] = 2.0, 1.0
-    # one coordinate: its unit, and the centres behind it
-    border[11:13] = -1.0, 1.0
+    border[Parameters.n_centres], border[Parameters.stretch] = 2.0, 1.0
+    columns(border, Parameters.centres, 0, 1)[:2] = -1.0, 1.0
     old = "if n_centres > 1 and nearest(count, there, centres, n_centres, units) != centre:"
     kernel = load("explorers/evolution.py", [(old, "if n_centres > 100:")], compiled=True).explore
     assert min(p_values(radial, "bimodal", 0.1, 20_000, parameters=border)) > LEVEL
@@ -27,7 +27,7 @@ def test_a_radial_move_over_the_border_is_caught():
 def test_archive_is_of_the_last_round():
     row = tuned(Evolution().bind(law("gaussian").target), "gaussian", 1.0)
     archive = archive_of(row)
-    assert len(archive) == row[POINTS] > 50
+    assert len(archive) == row[Parameters.n_points] > 50
     exact = np.linalg.inv(0.25 * np.eye(3) + PRECISION)
     assert np.cov(archive.T) == pytest.approx(exact, abs=0.6 * exact.max())
 

@@ -11,7 +11,8 @@ from runs import check_bounded_run, check_same_bits
 from scipy import stats
 
 import sterna
-from sterna.explorers.fitted import CENTRE, FIRST, FREEDOM, LAWS, Fitted, size_of_law, store_laws
+from sterna.explorers.fitted import Component, Fitted, Parameters, Statistics, components_of, store_mixture
+from sterna.ground.rows import columns
 
 
 def test_three_laws():
@@ -19,11 +20,10 @@ def test_three_laws():
     rng = np.random.default_rng(4)
     row = Fitted(moves=2).bind(law("gaussian").target).start(lambda n: rng.standard_normal((n, 3)))
     clouds = [rng.normal(centre, spread, (n, 3)) for centre, spread, n in ((0, 1, 300), (9, 0.5, 100), (90, 2, 100))]
-    store_laws(row, np.concatenate(clouds))
-    assert row[LAWS] == 3
+    store_mixture(row, np.concatenate(clouds))
+    assert row[Parameters.n_components] == 3
     for number, centre in enumerate((-0.5, 1.0, 2.0)):
-        begin = FIRST + number * size_of_law(3) + CENTRE
-        row[begin : begin + 3] = centre
+        columns(components_of(row)[number], Component.centre, 3, 6)[:] = centre
     assert min(p_values(Fitted(moves=2), "gaussian", 0.1, 20_000, parameters=row)) > LEVEL
 
 
@@ -33,12 +33,12 @@ def test_fit_is_accepted_and_its_density_is_students():
     row = tuned(bound, "gaussian", 1.0)
     states = chosen.draw(1.0, 3000, np.random.default_rng(3))
     statistics = apply_bound(chosen.target, bound, states, 1.0, parameters=row, times=1)[2]
-    assert statistics[4] / statistics[3] > 0.7
-    fit = row[FIRST : FIRST + size_of_law(3)]
-    factor = np.zeros((3, 3))
-    factor[np.tril_indices(3)] = fit[5:]
-    density = stats.multivariate_t(fit[2:5], factor @ factor.T, df=row[FREEDOM])
-    assert density.logpdf(fit[2:5]) + math.log(fit[0]) == pytest.approx(fit[1])
+    assert statistics[Statistics.accepted] / statistics[Statistics.proposed] > 0.7
+    fit = components_of(row)[0]
+    centre, factor = columns(fit, Component.centre, 3, 6), np.zeros((3, 3))
+    factor[np.tril_indices(3)] = columns(fit, Component.factor, 3, 6)
+    density = stats.multivariate_t(centre, factor @ factor.T, df=row[Parameters.freedom])
+    assert density.logpdf(centre) + math.log(fit[Component.weight]) == pytest.approx(fit[Component.constant])
 
 
 def test_few_points_keep_the_old_laws_and_few_of_a_cloud_have_a_factor():
@@ -46,10 +46,10 @@ def test_few_points_keep_the_old_laws_and_few_of_a_cloud_have_a_factor():
     bound = Fitted().bind(law("gaussian").target)
     row = bound.start(lambda n: rng.standard_normal((n, 3)))
     statistics = np.zeros((2, bound.n_statistics))
-    statistics[1, [0, 2]] = 2.0
+    statistics[1, [Statistics.scans, Statistics.kept]] = 2.0
     assert np.array_equal(bound.tune(np.stack([row, row]), statistics)[1], row)
-    store_laws(row, np.concatenate([rng.standard_normal((100, 3)), np.full((3, 3), 50.0)]))
-    assert row[LAWS] == 2
+    store_mixture(row, np.concatenate([rng.standard_normal((100, 3)), np.full((3, 3), 50.0)]))
+    assert row[Parameters.n_components] == 2
     assert np.isfinite(row).all()
 
 

@@ -47,7 +47,7 @@ def plain_sweep(faults, forks, log_densities):
         "coordinate_reference": lambda program, x, i, here, value, own: at(x, i, value, 0),
         "reference_of": lambda program, x, i, here, own: own[0],
         "coordinate_likelihood": lambda program, x, i, here, value, own: at(x, i, value, 1),
-        "as_pointer": lambda array, kind: array,
+        "int_pointer": lambda array: array,
         "first_coordinate": lambda updates, count, stream: 0,
     }
     module = load("explorers/gibbs.py", faults, **names)

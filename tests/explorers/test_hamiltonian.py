@@ -12,9 +12,11 @@ import sterna
 from sterna.errors import OptionError
 from sterna.explorers import automala, hamiltonian
 from sterna.explorers.automala import AutoMALA
-from sterna.explorers.hamiltonian import HMC, MALA, share_diverged
-from sterna.explorers.leapfrog import ACCEPTED, DIVERGED, DOUBLINGS, DRAWS, FEWEST, HEAD, MOST, STEP_SIZE, SUMS, TRIED
-from sterna.explorers.metric import packed, tuned_metric, tuned_step_size, unpacked
+from sterna.explorers.hamiltonian import HMC, share_diverged
+from sterna.explorers.mala import MALA
+from sterna.explorers.shared.leapfrog import DENSE, DIAGONAL, Parameters, Statistics, sizes_of_metric
+from sterna.explorers.shared.metric import packed, tuned_metric, tuned_step_size, unpacked
+from sterna.ground.rows import columns, new_row, size_of
 
 WAYS = {"hmc": (HMC(steps=5), hamiltonian), "automala": (AutoMALA(trajectories=2), automala)}
 
@@ -48,8 +50,8 @@ def test_a_trajectory_beyond_all_numbers_is_rejected():
     for explorer in (HMC(steps=20), HMC(steps=20, metric="dense"), MALA(), AutoMALA()):
         after, log_densities, sums = apply_bound(target, explorer.bind(target), states, 1.0)
         assert np.array_equal(after, states)
-        assert sums[ACCEPTED] == 0
-        assert sums[DOUBLINGS] == (-30 * sums[TRIED] if explorer == AutoMALA() else 0)
+        assert sums[Statistics.accepted] == 0
+        assert sums[Statistics.doublings] == (-30 * sums[Statistics.tried] if explorer == AutoMALA() else 0)
         assert np.isfinite(log_densities).all()
 
 
@@ -61,19 +63,28 @@ def test_sums_are_moments_on_the_line():
     after, _, sums = apply_bound(chosen.target, bound, states, 1.0, times=1)
     w, s, p = after[0]
     line = np.array([math.log((w + 2) / (3 - w)), math.log(s), math.log(p / (1 - p))])
-    z = np.clip((line - row[HEAD : HEAD + 3]) / row[HEAD + 3 : HEAD + 6], -10, 10)
-    assert sums[DRAWS] == 1
-    assert np.allclose(sums[SUMS:], [*z, *z**2], rtol=1e-9)
+    given = sizes_of_metric(3, dense=False)
+    z = np.clip((line - columns(row, Parameters.centre, *given)) / columns(row, Parameters.scale, *given), -10, 10)
+    assert sums[Statistics.draws] == 1
+    assert np.allclose(columns(sums, Statistics.sums, *given), z, rtol=1e-9)
+    assert np.allclose(columns(sums, Statistics.products, *given), z**2, rtol=1e-9)
 
 
 def rows_of(z):
     """Statistics of standardised draws, for a diagonal and for a dense metric."""
-    head = np.zeros(SUMS)
-    head[DRAWS] = len(z)
+    count, seen = z.shape[1], {"draws": len(z), "sums": z.sum(axis=0)}
     return (
-        np.concatenate([head, z.sum(axis=0), (z**2).sum(axis=0)]),
-        np.concatenate([head, z.sum(axis=0), packed(z.T @ z)]),
+        new_row(Statistics, sizes_of_metric(count, dense=False), **seen, products=(z**2).sum(axis=0)),
+        new_row(Statistics, sizes_of_metric(count, dense=True), **seen, products=packed(z.T @ z)),
     )
+
+
+def parameters_of(step_size, centre, scale, dense):
+    """Parameters with a metric without correlations."""
+    factor = {"factor": packed(np.diag(scale))} if dense else {}
+    way, count = DENSE if dense else DIAGONAL, len(centre)
+    head = {"trajectories": 1, "step_size": step_size, "min_steps": 1, "max_steps": 1, "count": count, "way": way}
+    return new_row(Parameters, sizes_of_metric(count, dense), **head, centre=centre, scale=scale, **factor)
 
 
 def test_metric_learns_covariance():
@@ -81,15 +92,15 @@ def test_metric_learns_covariance():
     exact = np.array([[4.0, 1.9], [1.9, 1.0]])
     z = np.random.default_rng(2).multivariate_normal([1.0, -2.0], exact, 10_000)
     for dense, sums in zip((False, True), rows_of(z), strict=True):
-        start = [1.0, 0.3, 1.0, 1.0, 2.0, 2.0 if dense else 1.0, 5.0, 7.0, 10.0, 1.0]
-        row = np.array(start + ([10.0, 0.0, 1.0] if dense else []))
+        row, given = parameters_of(0.3, [5.0, 7.0], [10.0, 1.0], dense), sizes_of_metric(2, dense)
         tuned = tuned_metric(np.stack([row, row]), np.stack([np.zeros_like(sums), sums]), 2)
         assert np.array_equal(tuned[0], row)
-        assert tuned[1, HEAD : HEAD + 4] == pytest.approx([15.0, 5.0, 20.0, 1.0], rel=0.03)
+        assert columns(tuned[1], Parameters.centre, *given) == pytest.approx([15.0, 5.0], rel=0.03)
+        assert columns(tuned[1], Parameters.scale, *given) == pytest.approx([20.0, 1.0], rel=0.03)
         # the step stays what it was in units of the state
-        assert tuned[1, STEP_SIZE] == pytest.approx(0.3 / math.sqrt(2.0), rel=0.03)
+        assert tuned[1, Parameters.step_size] == pytest.approx(0.3 / math.sqrt(2.0), rel=0.03)
         if dense:
-            factor = np.tril(unpacked(tuned[1, HEAD + 4 :], 2))
+            factor = np.tril(unpacked(columns(tuned[1], Parameters.factor, *given), 2))
             covariance = factor @ factor.T / np.outer([20.0, 1.0], [20.0, 1.0])
             assert covariance == pytest.approx(np.array([[1, 0.95], [0.95, 1]]), abs=0.03)
 
@@ -107,24 +118,24 @@ def test_metric_survives_few_and_degenerate_draws(dense):
         rng.standard_normal((8, 1)) * np.ones(3),
         rng.standard_normal((8, 3)) * [0.0, 1.0, 1e-12],
     ]
-    head = [1.0, 0.5, 1.0, 1.0, 3.0, 2.0 if dense else 1.0]
-    row = np.array([*head, 0, 0, 0, 1, 1, 1, *(packed(np.eye(3)) if dense else [])])
+    row = parameters_of(0.5, np.zeros(3), np.ones(3), dense)
     sums = np.stack([rows_of(z)[int(dense)] for z in sets])
     tuned = tuned_metric(np.tile(row, (len(sets), 1)), sums, 3)
     assert np.isfinite(tuned).all()
-    assert (tuned[:, HEAD + 3 : HEAD + 6] > 0).all()
-    assert (tuned[:, STEP_SIZE] > 0).all()
+    scales = columns(tuned, Parameters.scale, *sizes_of_metric(3, dense))
+    assert (scales > 0).all()
+    assert (tuned[:, Parameters.step_size] > 0).all()
     assert np.array_equal(tuned[:2], np.tile(row, (2, 1)))
     # two draws move no scale by more than a factor of a few
-    assert (np.abs(np.log(tuned[5, HEAD + 3 : HEAD + 6])) < 2).all()
+    assert (np.abs(np.log(scales[5])) < 2).all()
 
 
 def test_step_size_follows_acceptance():
     parameters = np.ones((5, 8))
     statistics = np.zeros((5, 4))
-    statistics[1:, TRIED] = 100
-    statistics[1:, 1] = [0.0, 30.0, 80.0, 100.0]
-    sizes = tuned_step_size(parameters, statistics, 0.8, 2.0)[:, STEP_SIZE]
+    statistics[1:, Statistics.tried] = 100
+    statistics[1:, Statistics.accepted] = [0.0, 30.0, 80.0, 100.0]
+    sizes = tuned_step_size(parameters, statistics, 0.8, 2.0)[:, Parameters.step_size]
     assert sizes[0] == 1
     assert sizes[1] == 0.125
     assert 0.125 < sizes[2] < 1
@@ -135,11 +146,11 @@ def test_step_size_follows_acceptance():
 def test_number_of_steps():
     target = law("gaussian").target
     row = HMC(steps=10, jitter=0.5).bind(target).start(draws_of(target))
-    assert (row[FEWEST], row[MOST]) == (5, 15)
+    assert (row[Parameters.min_steps], row[Parameters.max_steps]) == (5, 15)
     row = HMC(steps=10, jitter=0.0).bind(target).start(draws_of(target))
-    assert (row[FEWEST], row[MOST]) == (10, 10)
+    assert (row[Parameters.min_steps], row[Parameters.max_steps]) == (10, 10)
     row = HMC(jitter=0.0).bind(target).start(draws_of(target))
-    assert row[FEWEST] == math.ceil(0.5 * math.pi / row[STEP_SIZE])
+    assert row[Parameters.min_steps] == math.ceil(0.5 * math.pi / row[Parameters.step_size])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +179,7 @@ def test_acceptance_is_near_what_is_wanted():
             change = lambda row, tuned=rows[1]: row.__setitem__(slice(None), tuned)  # noqa: E731
             states, _, sums[1] = apply_bound(target, bound, states, 1.0, change=change, times=2**number, seed=number)
             rows = bound.tune(rows, sums)
-        assert sums[1, 1] / sums[1, TRIED] == pytest.approx(wanted, abs=0.08)
+        assert sums[1, Statistics.accepted] / sums[1, Statistics.tried] == pytest.approx(wanted, abs=0.08)
 
 
 def test_bad_use():
@@ -185,6 +196,6 @@ def test_bad_use():
 
 
 def test_one_divergence_alone_does_not_count():
-    rows = np.zeros((3, SUMS))
-    rows[:, TRIED], rows[:, DIVERGED] = (100, 100, 0), (1, 2, 0)
+    rows = np.zeros((3, size_of(Statistics, 1, 0, 1)))
+    rows[:, Statistics.tried], rows[:, Statistics.diverged] = (100, 100, 0), (1, 2, 0)
     assert share_diverged(rows).tolist() == [0.0, 0.02, 0.0]

@@ -30,7 +30,7 @@ def transition_matrix(beta, faults=()):
         "explorers/independence.py",
         faults,
         uniform=lambda stream: Symbol(forks),
-        as_pointer=lambda array, kind: array,
+        int_pointer=lambda array: array,
         coordinate_log_density=densities.coordinate_log_density,
         draw_from_stream=densities.draw_from_stream,
         log_likelihood=lambda program, x, log_densities: likelihood(x),

@@ -13,7 +13,8 @@ from plain import Forks, Symbol, load
 from runs import check_mean
 
 import sterna
-from sterna.explorers.metropolis import CENTRE, Metropolis
+from sterna.explorers.metropolis import Metropolis, Parameters, Statistics
+from sterna.ground.rows import columns
 
 BETAS = [0.0, 0.1, 0.5, 1.0]
 
@@ -41,8 +42,8 @@ def transition_matrix(beta, reach, moves, faults=()):
         "explorers/metropolis.py",
         faults,
         uniform=lambda stream: Symbol(forks),
-        as_pointer=lambda array, kind: array,
-        offset_pointer=lambda numbers, places: numbers[places:],
+        int_pointer=lambda array: array,
+        field_pointer=columns,
         read_line=lambda *arguments: 0.0,
         coordinate_reference=lambda program, x, i, here, value, log_densities: at(x, i, value),
         reference_of=lambda program, x, i, here, log_densities: reference(x),
@@ -98,13 +99,13 @@ def test_learned_covariance_and_scale():
     bound = Metropolis(moves=4).bind(chosen.target)
     row = tuned(bound, "gaussian", beta)
     factor = np.zeros((3, 3))
-    factor[np.tril_indices(3)] = row[CENTRE + 6 : CENTRE + 12]
+    factor[np.tril_indices(3)] = columns(row, Parameters.factor, 3, 6, 0)
     exact = np.linalg.inv(0.25 * np.eye(3) + beta * PRECISION)
     # 500 draws: standard errors of 6 % for variances; four of them, and what is drawn towards zero
     assert factor @ factor.T == pytest.approx(exact, abs=0.25 * exact.max())
     states = chosen.draw(beta, 5000, np.random.default_rng(3))
     statistics = apply_bound(chosen.target, bound, states, beta, parameters=row, times=1)[2]
-    assert 0.2 < statistics[2] / statistics[1] < 0.45
+    assert 0.2 < statistics[Statistics.accepted] / statistics[Statistics.proposed] < 0.45
 
 
 def test_a_state_on_its_bound_is_left_again():

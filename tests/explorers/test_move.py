@@ -21,7 +21,7 @@ from ways import WAYS, AsPython, compiled
 
 import sterna
 from sterna.engine import callback
-from sterna.engine.moves import MOVE_HANDLE
+from sterna.engine.moves import MoveConstants
 from sterna.engine.program import EVALUATIONS
 from sterna.explorers.move import Move
 from sterna.run.options import as_explorer
@@ -32,14 +32,14 @@ DRAWS = 20_000
 
 
 def is_compiled(bound):
-    return bound.data[1][MOVE_HANDLE] == 0
+    return bound.data[1][MoveConstants.move_handle] == 0
 
 
 FAULTS = {
-    "not annealed": ("annealed(numbers[place], numbers[BETA], ", "annealed(numbers[place], 1.0, "),
-    "reference left out": ("annealed(numbers[place], numbers[BETA], ", "annealed(0.0, numbers[BETA], "),
+    "not annealed": ("annealed(found[LOG_REFERENCE], beta, ", "annealed(found[LOG_REFERENCE], 1.0, "),
+    "reference left out": ("annealed(found[LOG_REFERENCE], beta, ", "annealed(0.0, beta, "),
     "states mistaken for each other": ("return k == count", "return k > 0 or k == count"),
-    "log_densities of the start": ("numbers[REMEMBERED_LOGS + 2 * slot] = reference", "pass"),
+    "log_densities of the start": ("found[LOG_REFERENCE] = reference", "pass"),
 }
 
 
@@ -439,11 +439,11 @@ def leave(place, value):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (0, 1.5, "mu=1.5, outside of its space from -1 to 1"),
+        (0, 1.5, "mu=1.5, outside its space from -1 to 1"),
         (0, math.nan, "mu=nan, which is not a number"),
         (0, 0.75, "where the density is zero"),
         (1, 2.5, "n=2.5, which is not an integer"),
-        (1, -1.0, "n=-1, outside of its space from 0 to"),
+        (1, -1.0, "n=-1, outside its space from 0 to"),
         (2, 0.0, "s=0, which is neither -1 nor 1"),
         (4, 3.0, "coordinate 1 of p=3, outside"),
     ],

@@ -7,7 +7,7 @@ divided by their number, which is counted from the table. This holds for the sho
 import pytest
 from invariance import ALL, BETAS, CASES, LEVEL, p_values
 
-from sterna.run.given import EXPLORERS
+from sterna.explorers.table import EXPLORERS
 
 DRAWS = [4000, pytest.param(100_000, marks=pytest.mark.laws)]
 

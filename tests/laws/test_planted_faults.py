@@ -33,16 +33,13 @@ class Fault(NamedTuple):
 
 # The file of an explorer's kernel, if it has another name.
 FILES = {
-    "hmc": "hamiltonian",
-    "mala": "hamiltonian",
-    "heat bath": "heat_bath",
-    "cycle": "composition",
-    "mix": "composition",
-    "dict": "composition",
-    "best, on trial": "best",
+    "hmc": "explorers/hamiltonian",
+    "mala": "explorers/hamiltonian",
+    "heat bath": "models/kernels/heat_bath",
+    "cycle": "explorers/composition",
+    "mix": "explorers/composition",
+    "dict": "explorers/composition",
 }
-# The folder of a kernel that serves built-in models alone.
-FOLDERS = {"heat_bath": "models/kernels"}
 # The kernel function, if the file has several.
 FUNCTIONS = {
     "gibbs, conditional": "explore_by_conditional",
@@ -62,13 +59,13 @@ OTHERS = {"fitted, heavy": sterna.Fitted(moves=2, freedom=2.0)}
 # of the leapfrog steps that it shares with MALA.
 N_IN_SUITE = {"automala": 2}
 
-LINE, LEAP = "line_moves", "leapfrog"
+LINE, LEAP, RUN_PART = "explorers/shared/line_moves", "explorers/shared/leapfrog", "explorers/shared/parts"
 ACCEPT = ("math.exp(min(after - before, 0.0))", "1.0")
 LAST_KICK = ("    kick(line, point, beta, 0.5 * size)\n    return True", "    return True")
 JACOBIAN = ("total += log_jacobian(", "total += 0.0 * log_jacobian(")
 LINE_JACOBIAN = ("reference + read_line(", "reference + 0.0 * read_line(")
-PART_BETA = ("(program, x, log_densities, beta, own,", "(program, x, log_densities, 1.0, own,")
-PARTS = ("range(int(parameters[0])):", "range(int(parameters[0]) if x[0] > 0.5 else 1):")
+PART_BETA = ("(program, x, log_densities, beta, of_part,", "(program, x, log_densities, 1.0, of_part,")
+PARTS = ("range(int(parameters[InTurn.parts])):", "range(int(parameters[InTurn.parts]) if x[0] > 0.5 else 1):")
 
 FAULTS = [
     Fault("slice", "no doubling test", "bimodal", "            or reachable(", "            or True or reachable("),
@@ -96,7 +93,14 @@ FAULTS = [
     Fault("independence", "not annealed", "mixed", "acceptance(beta, 0.0", "acceptance(1.0, 0.0"),
     Fault("independence", "reference counted twice", "mixed", "acceptance(beta, 0.0", "acceptance(beta, gain"),
     Fault("fitted", "no density of the place before", "bounded", "log_factor = log_", "log_factor = 0.0 * log_"),
-    Fault("fitted", "no weights", "bimodal", "laws[law * size + CONSTANT] -", "laws[CONSTANT] -", 1.0),
+    Fault(
+        "fitted",
+        "no weights",
+        "bimodal",
+        "component[Component.constant] -",
+        "mixture.components[Component.constant] -",
+        1.0,
+    ),
     Fault("fitted, heavy", "normal instead of Student draws", "gaussian", "total / narrow", "total"),
     Fault("elliptical", "not annealed", "far_data", "annealed(0.0, beta,", "annealed(0.0, 1.0,"),
     Fault("elliptical", "directions of unit length", "far_data", "/= program.constants[4 * i + 1]", "/= 1.0"),
@@ -126,9 +130,13 @@ FAULTS = [
     Fault("gibbs", "reference left out", "few_values", "density = annealed(reference,", "density = annealed(0.0,"),
     Fault("gibbs", "old value left out", "few_values", "total, last = annealed(", "total, last = -1.0 + annealed("),
     Fault("gibbs, conditional", "values forgotten", "components", "log_sum(total, weight)", "weight"),
-    Fault("gibbs, conditional", "not annealed", "components", "place, beta, as_address", "place, 1.0, as_address"),
+    Fault("gibbs, conditional", "not annealed", "components", "(as_address(x), k, beta, ", "(as_address(x), k, 1.0, "),
     Fault(
-        "gibbs, conditional", "wrong coordinate", "components", "place, beta, as_address", "0 * place, beta, as_address"
+        "gibbs, conditional",
+        "wrong coordinate",
+        "components",
+        "(as_address(x), k, beta, ",
+        "(as_address(x), 0 * k, beta, ",
     ),
     Fault("heat bath", "spins not annealed", "lattice", "- beta * coupling * (k", "- coupling * (k"),
     Fault("heat bath", "field left out", "lattice", "2.0 * (field -", "2.0 * (0.0 * field -"),
@@ -144,9 +152,9 @@ FAULTS = [
     Fault(
         "heat bath, rotors", "angles on one side", "rotors", "if uniform(stream) < 0.5 else -angle", "if True else 0.0"
     ),
-    Fault("cycle", "not annealed", "banana", *PART_BETA),
+    Fault("cycle", "not annealed", "banana", *PART_BETA, path=RUN_PART),
     Fault("cycle", "parts by the state", "banana", *PARTS),
-    Fault("mix", "not annealed", "banana", *PART_BETA),
+    Fault("mix", "not annealed", "banana", *PART_BETA, path=RUN_PART),
     Fault("mix", "part by the state", "banana", "part = uniform(stream), 0", "part = 0.9 * (x[0] > 0.5), 0"),
     Fault("best, on trial", "part by the state", "banana", "int(uniform(stream) * parts)", "1 if x[0] > 0.5 else 0"),
     Fault(
@@ -157,8 +165,8 @@ FAULTS = [
         "log_densities, 1.0, parameters, s",
     ),
     Fault("best", "not annealed", "banana", "log_densities, beta, parameters, s", "log_densities, 1.0, parameters, s"),
-    Fault("best", "part by the state", "banana", "int(parameters[CHOSEN]), stream", "int(x[0] > 0.5), stream"),
-    Fault("dict", "not annealed", "mixed", *PART_BETA),
+    Fault("best", "part by the state", "banana", "part = int(parameters[Head.chosen])", "part = int(x[0] > 0.5)"),
+    Fault("dict", "not annealed", "mixed", *PART_BETA, path=RUN_PART),
     Fault("dict", "parts by the state", "banana", *PARTS),
 ]
 
@@ -166,11 +174,11 @@ FAULTS = [
 @cache
 def module(kernel, path, old, new):
     """Compile the file of a kernel again, with a fault in it or in another file whose functions it uses."""
-    kernel_path, fault = FOLDERS.get(kernel, "explorers") + f"/{kernel}.py", [(old, new)]
+    kernel_path, fault = f"{kernel}.py", [(old, new)]
     if not path:
         return load(kernel_path, fault, compiled=True)
-    ours, theirs = (vars(import_module(f"sterna.explorers.{name}")) for name in (kernel, path))
-    faulty = vars(load(f"explorers/{path}.py", fault, compiled=True))
+    ours, theirs = (vars(import_module(f"sterna.{name.replace('/', '.')}")) for name in (kernel, path))
+    faulty = vars(load(f"{path}.py", fault, compiled=True))
     used = {name: faulty[name] for name in ours if hasattr(ours[name], "py_func") and ours[name] is theirs.get(name)}
     return load(kernel_path, compiled=True, **used)
 
@@ -186,7 +194,7 @@ def case_of(place):
 @pytest.mark.parametrize("fault", [case_of(place) for place in range(len(FAULTS))])
 def test_fault_is_caught(fault):
     name = fault.explorer.split(",")[0]
-    faulty = module(FILES.get(name, name), fault.path, fault.old, fault.new)
+    faulty = module(FILES.get(name, f"explorers/{name}"), fault.path, fault.old, fault.new)
     kernel = getattr(faulty, FUNCTIONS.get(fault.explorer, "explore"))
     explorer = OTHERS.get(fault.explorer) or CASES[fault.explorer][fault.law]
     assert min(p_values(explorer, fault.law, fault.beta, DRAWS, kernel)) < LEVEL

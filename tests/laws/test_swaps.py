@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from plain import Forks, Symbol, load, load_families
 
+from sterna.ground.rows import columns
+
 EVEN, ODD = 0, 1
 # A target on three points, and schedules of three and four chains.
 LOG_LIKELIHOOD = np.array([0.0, 1.3, -0.7])
@@ -125,6 +127,8 @@ def scan_matrix(parity, faults=None):
     names = {
         "uniform": lambda stream: Symbol(forks),
         "as_pointer": lambda address, kind: None,
+        "int_pointer": lambda address: np.arange(2),
+        "field_pointer": columns,
         "as_address": lambda x: x,
     }
     densities, numbers = load_families(

@@ -4,6 +4,7 @@ import exact
 import numpy as np
 
 import sterna
+from sterna.engine.index_process import Trips
 
 COORDINATES, GAIN = 10, 2.0
 
@@ -25,7 +26,7 @@ def engine_rates(n_chains, scheme, n_rounds, n_scans, n_copies):
     result = sterna.sample(
         target, n_chains=n_chains, n_rounds=n_rounds, n_scans=n_scans, n_copies=n_copies, scheme=scheme, progress=False
     )
-    rates = np.array([record.trips[0] for record in result.records]) / n_scans
+    rates = np.array([record.trips[Trips.restarts] for record in result.records]) / n_scans
     return rates, exact.level_rejections(result.schedule, *exact.binomial_levels(COORDINATES, 0.5, GAIN))
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 from ways import AsPython
 
 import sterna
-from sterna.explorers.best import CHOSEN
+from sterna.explorers.best import Head
 from sterna.explorers.composition import Blocks
 
 FALSE_ALARM = 0.001
@@ -47,7 +47,7 @@ class Settled:
 
         def start(draw):
             row = bound.start(draw)
-            row[CHOSEN] = 1
+            row[Head.chosen] = 1
             return row
 
         return replace(bound, start=start)

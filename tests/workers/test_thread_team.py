@@ -6,8 +6,8 @@ from plain import load
 from ways import AsPython
 
 import sterna
+from sterna.explorers.table import EXPLORERS
 from sterna.run import blocks
-from sterna.run.given import EXPLORERS
 from sterna.workers.thread_team import ThreadTeam
 
 OPTIONS = {"n_rounds": 5, "seed": 3, "progress": False}

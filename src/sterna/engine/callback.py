@@ -1,4 +1,4 @@
-"""How a plain Python function enters the compiled engine: by its handle in the target's data block."""
+"""Calls from the compiled engine to plain Python functions, by their handles in the target's data block."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -10,21 +10,38 @@ import numba
 from numba import types
 
 from sterna.ground.compilation import as_pointer, compiled_callback
+from sterna.ground.rows import fields, size_of
 
-# The head of every data block: handles of Python functions, and the dimension.
-LIKELIHOOD, CHANGE, REFERENCE, REFERENCE_CHANGE, DRAW, GRADIENT, REFERENCE_GRADIENT, DIMENSION = range(8)
-HEAD = 8
+
+@fields
+class DataHead:
+    """The head of every data block: handles of Python functions, and the dimension of the state."""
+
+    likelihood = 1
+    change = 1
+    reference = 1
+    reference_change = 1
+    draw = 1
+    gradient = 1
+    reference_gradient = 1
+    dimension = 1
+
+
+LIKELIHOOD, CHANGE, GRADIENT = DataHead.likelihood, DataHead.change, DataHead.gradient
+REFERENCE, REFERENCE_CHANGE = DataHead.reference, DataHead.reference_change
+REFERENCE_GRADIENT, DRAW, DIMENSION = DataHead.reference_gradient, DataHead.draw, DataHead.dimension
+HEAD = size_of(DataHead)
 
 
 class Entry(NamedTuple):
-    """A function of a user's, ready to be called by compiled code; whoever asked for it forgets its handle."""
+    """A user's function, ready to be called by compiled code; whoever asks for it must forget its handle."""
 
     address: int
     """Of the compiled function, or of the callback to its Python form."""
     handle: int
-    """Of the Python form; 0 if it is compiled."""
+    """Of the Python form; 0 if the function is compiled."""
     notes: tuple[str, ...]
-    """Why it is not compiled, if there is something to say."""
+    """Why the function is not compiled, if there is a reason to report."""
 
 
 _functions: dict[int, Callable[..., Any]] = {}
@@ -32,20 +49,20 @@ _handles = count(1)
 
 
 def register(function: Callable[..., Any]) -> int:
-    """Give a Python function a handle, valid until `forget`."""
+    """Give a Python function a handle, which is valid until `forget`."""
     handle = next(_handles)
     _functions[handle] = function
     return handle
 
 
 def forget(handles: list[int]) -> None:
-    """Let go of functions."""
+    """Remove functions by their handles."""
     for handle in handles:
         _functions.pop(handle, None)
 
 
 class _Thread(threading.local):
-    """What takes the place of registered functions in this thread."""
+    """Functions that this thread calls instead of registered ones."""
 
     def __init__(self) -> None:
         self.override: Mapping[int, Callable[..., Any]] = {}
@@ -56,7 +73,7 @@ _thread = _Thread()
 
 @contextmanager
 def override(functions: Mapping[int, Callable[..., Any]]) -> Iterator[None]:
-    """In this thread, let others take the place of registered functions: those that evaluate elsewhere."""
+    """In this thread, call other functions instead of registered ones, such as those that evaluate elsewhere."""
     before, _thread.override = _thread.override, functions
     try:
         yield
@@ -64,8 +81,8 @@ def override(functions: Mapping[int, Callable[..., Any]]) -> Iterator[None]:
         _thread.override = before
 
 
-def call_python(handle: int, *arguments: Any) -> Any:
-    """Call a registered function; what it raises passes through the compiled code."""
+def call_python(handle: int, *arguments: object) -> Any:
+    """Call a registered function; its exceptions pass through the compiled code."""
     function = _thread.override.get(handle) or _functions[handle]
     return function(*arguments)
 
@@ -83,7 +100,7 @@ def python_log_likelihood(state: int, data: int) -> float:
 
 @compiled_callback
 def python_log_reference(state: int, data: int) -> float:
-    """Evaluate a Python log-density of the reference."""
+    """Evaluate the reference's Python log-density."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
     x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
     handle = block[REFERENCE]
@@ -105,7 +122,7 @@ def python_change(state: int, coordinate: int, new: float, data: int) -> float:
 
 @compiled_callback
 def python_reference_change(state: int, coordinate: int, new: float, data: int) -> float:
-    """Evaluate a Python local-change function of the reference."""
+    """Evaluate the reference's Python local-change function."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
     x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
     handle = block[REFERENCE_CHANGE]
@@ -115,7 +132,7 @@ def python_reference_change(state: int, coordinate: int, new: float, data: int) 
 
 
 @compiled_callback
-def python_draw(state: int, data: int, generator: Any) -> int:
+def python_draw(state: int, data: int, generator: object) -> int:
     """Draw from a Python reference into the state."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
     x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
@@ -139,7 +156,7 @@ def python_gradient(state: int, gradient: int, data: int) -> int:
 
 @compiled_callback
 def python_reference_gradient(state: int, gradient: int, data: int) -> int:
-    """Write the gradient of a Python log-density of the reference."""
+    """Write the gradient of the reference's Python log-density."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
     x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
     out = numba.carray(as_pointer(gradient, types.float64), block[DIMENSION])
@@ -150,11 +167,11 @@ def python_reference_gradient(state: int, gradient: int, data: int) -> int:
 
 
 @compiled_callback
-def python_conditional(state: int, place: int, beta: float, weights: int, count: int, data: int, handle: int) -> int:
-    """Write the log-probabilities of a Python conditional law; a target can have several, so the handle is passed."""
+def python_conditional(state: int, index: int, beta: float, weights: int, count: int, data: int, handle: int) -> int:
+    """Write a Python conditional distribution's log-probabilities; a target can have several, so a handle is passed."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
     x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
     out = numba.carray(as_pointer(weights, types.float64), count)
     with numba.objmode():
-        call_python(handle, x, place, beta, out)
+        call_python(handle, x, index, beta, out)
     return 0

@@ -1,13 +1,13 @@
-"""What a user's own move works with: the annealed log-density as a function, and NumPy's generator on the stream.
+"""What a user's own move is given: the annealed log-density as a function, and NumPy's generator on the stream.
 
-Both follow from one record, words in the explorer's scratch that the kernel fills before it calls the move. Compiled
-code gets a Numba type of its own that can be called like a function, and a generator whose memory is the stream.
-Python code gets an object that can be called, and a generator whose memory takes the stream's words for the time.
+Both are made from one record, in the explorer's scratch, that the kernel fills before it calls the move. In compiled
+code the log-density is a callable Numba type, and the generator's memory is the stream. In Python it is a callable
+object, and the generator's memory holds the words of the stream during the call.
 """
 
 import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
@@ -16,52 +16,96 @@ from numba import types
 from numba.core import cgutils
 from numba.core.typing import signature
 from numba.extending import models, register_model
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import DIMENSION, call_python
 from sterna.engine.callback import HEAD as DATA_HEAD
 from sterna.engine.program import GENERATOR
 from sterna.errors import Error, EvaluationError
-from sterna.ground.compilation import as_pointer, caller, compiled, compiled_callback, intrinsic, lowered
+from sterna.ground.compilation import (
+    as_pointer,
+    caller,
+    compiled,
+    compiled_callback,
+    float_pointer,
+    int_pointer,
+    intrinsic,
+    lowered,
+)
+from sterna.ground.rows import fields, size_of
 from sterna.ground.streams import new_generator
 from sterna.types import FloatArray, WordArray
 
-# Places in the record: addresses of the program's block, of the whole state, its log-densities, the stream, the
-# coordinates of
-# the block explored and the constants; beta; how many states are remembered, and which one is the newest.
-PROGRAM, STATE, LOGS, STREAM, COORDINATES, CONSTANTS, BETA, REMEMBERED, NEWEST = range(9)
-# Behind them both log-densities of three remembered states, the move's x, and the remembered states.
-REMEMBERED_LOGS = 9
-HEAD = REMEMBERED_LOGS + 2 * 3
+# How many states a move's record remembers, with their log-densities: enough that none is evaluated twice.
+MAX_REMEMBERED = 3
 
-# Places in the constants: size of the block; addresses of `annealed_at`, of the move and its handle, of the callback
-# for complaints and its handle, and of the three functions by which NumPy's generator draws.
-COUNT, EVALUATE, MOVE_ADDRESS, MOVE_HANDLE, COMPLAINT, COMPLAINT_HANDLE, NEXT_64, NEXT_32, NEXT_DOUBLE = range(9)
+
+@fields
+class MoveRecord:
+    """The record of a move: addresses, beta, and remembered states.
+
+    Behind it lie the move's x and the remembered states, each of as many numbers as the block has coordinates.
+    """
+
+    program = 1
+    state = 1
+    log_densities = 1
+    stream = 1
+    coordinates = 1
+    constants = 1
+    beta = 1
+    remembered = 1
+    newest = 1
+    remembered_log_densities = 2 * MAX_REMEMBERED
+
+
+@fields
+class MoveConstants:
+    """What does not change from call to call: the size of the block, addresses of functions, and handles.
+
+    The last three addresses are those of the functions by which NumPy's generator draws.
+    """
+
+    count = 1
+    evaluate = 1
+    move = 1
+    move_handle = 1
+    refuse = 1
+    refuse_handle = 1
+    next_64 = 1
+    next_32 = 1
+    next_double = 1
+
+
+RECORD_SIZE = size_of(MoveRecord)
+N_CONSTANTS = size_of(MoveConstants)
 
 # f(record, values, their number)
 EVALUATION = types.float64(types.int64, types.int64, types.int64)
 # f(state, record, beta, data, handle) writes the move's x
 MOVE = types.none(types.int64, types.int64, types.float64, types.int64, types.int64)
 # f(values, their number, handle) raises
-COMPLAINING = types.none(types.int64, types.int64, types.int64)
+REFUSAL = types.none(types.int64, types.int64, types.int64)
 
 call_evaluation = caller(EVALUATION)
 call_move = caller(MOVE)
-call_complaint = caller(COMPLAINING)
+call_refusal = caller(REFUSAL)
 
 
 def drawing_functions() -> list[int]:
-    """Addresses of the functions that draw from an SFC64 state, the same for all generators."""
+    """Return the addresses of the functions that draw from an SFC64 state, which all generators share."""
     interface = np.random.SFC64(0).ctypes
     functions = (interface.next_uint64, interface.next_uint32, interface.next_double)
     return [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
 
 
 @intrinsic
-def generator_on(typing_context: Any, stream: Any, next_64: Any, next_32: Any, next_double: Any) -> Any:
-    """Return NumPy's generator in its compiled form, drawing from a stream; there is no Python object behind it."""
+def generator_on(
+    typing_context: object, stream: object, next_64: object, next_32: object, next_double: object
+) -> object:
+    """Return NumPy's generator in its compiled form, which draws from a stream and has no Python object."""
 
-    def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
         bits = cgutils.create_struct_proxy(types.NumPyRandomBitGeneratorType("bit_generator"))(context, builder)
         bits.state_address = bits.state = values[0]
         bits.fnptr_next_uint64, bits.fnptr_next_uint32, bits.fnptr_next_double = values[1:]
@@ -73,13 +117,13 @@ def generator_on(typing_context: Any, stream: Any, next_64: Any, next_32: Any, n
 
 
 class LogDensityType(types.Callable):  # type: ignore[misc]
-    """The type of `log_density` in compiled code: the address of a record that can be called."""
+    """The type of `log_density` in compiled code: the address of a record, which can be called."""
 
     def __init__(self) -> None:
         super().__init__(name="LogDensity")
 
-    def get_call_type(self, context: Any, arguments: Any, keywords: Any) -> Any:
-        """Take one vector of numbers."""
+    def get_call_type(self, context: object, arguments: Sequence[Any], keywords: object) -> object:
+        """Accept one vector of numbers."""
         if keywords or len(arguments) != 1:
             return None
         vector = arguments[0]
@@ -90,11 +134,11 @@ class LogDensityType(types.Callable):  # type: ignore[misc]
         )
         return signature(types.float64, vector, recvr=self) if good else None
 
-    def get_call_signatures(self) -> Any:
-        """Nothing to list."""
+    def get_call_signatures(self) -> tuple[list[object], bool]:
+        """Return no fixed signatures."""
         return [], False
 
-    def get_impl_key(self, _: Any) -> Any:
+    def get_impl_key(self, _: object) -> object:
         """Return the key of `_call_log_density`."""
         return LogDensityType
 
@@ -104,15 +148,15 @@ LOG_DENSITY_TYPE = LogDensityType()
 
 @register_model(LogDensityType)
 class _LogDensityModel(models.StructModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, [("record", types.int64)])
+    def __init__(self, manager: object, type_: object) -> None:
+        super().__init__(manager, type_, [("record", types.int64)])
 
 
 @intrinsic
-def log_density_on(typing_context: Any, record: Any) -> Any:
+def log_density_on(typing_context: object, record: object) -> object:
     """Return the callable for a record."""
 
-    def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
         made = cgutils.create_struct_proxy(LOG_DENSITY_TYPE)(context, builder)
         made.record = values[0]
         return made._getvalue()
@@ -122,22 +166,22 @@ def log_density_on(typing_context: Any, record: Any) -> Any:
 
 @compiled
 def evaluate_at(record: int, values: FloatArray) -> float:
-    """Evaluate the annealed log-density of a record, by the function that the record names."""
-    constants = as_pointer(as_pointer(record, types.int64)[CONSTANTS], types.int64)
-    return call_evaluation(constants[EVALUATE], (record, values.ctypes.data, values.size))
+    """Evaluate the annealed log-density of a record, by the function whose address is among its constants."""
+    constants = int_pointer(int_pointer(record)[MoveRecord.constants])
+    return call_evaluation(constants[MoveConstants.evaluate], (record, values.ctypes.data, values.size))
 
 
 def _evaluate_plain_vector(record: int, values: FloatArray) -> float:
     return evaluate_at(record, values)
 
 
-def _evaluate_other_vector(record: int, values: NDArray[Any]) -> float:
-    # the caller of a function keeps the array alive until it returns
+def _evaluate_other_vector(record: int, values: NDArray[np.generic]) -> float:
+    # the new array stays alive until the function returns
     return evaluate_at(record, values.astype(np.float64))
 
 
 @lowered(LogDensityType, LogDensityType, types.Array)
-def _call_log_density(context: Any, builder: Any, call: Any, values: Any) -> Any:
+def _call_log_density(context: Any, builder: Any, call: Any, values: Any) -> object:
     vector = call.args[1]
     plain = vector.dtype == types.float64 and vector.layout == "C"
     function = _evaluate_plain_vector if plain else _evaluate_other_vector
@@ -146,13 +190,14 @@ def _call_log_density(context: Any, builder: Any, call: Any, values: Any) -> Any
 
 
 def argument_lines(count: int) -> list[str]:
-    """Code that makes a move's first three arguments, `own`, `log_density` and `generator`, from its record."""
+    """Return code that makes a move's first three arguments, `own`, `log_density` and `generator`, from its record."""
+    names = ("next_64", "next_32", "next_double")
+    next_64, next_32, next_double = (f"constants[{getattr(MoveConstants, name)}]" for name in names)
     return [
-        f"    own = carray(as_pointer(record + {8 * HEAD}, float64), {count})",
-        f"    words = carray(as_pointer(record, int64), {HEAD})",
-        f"    constants = carray(as_pointer(words[{CONSTANTS}], int64), {NEXT_DOUBLE + 1})",
-        f"    drawing = constants[{NEXT_64}], constants[{NEXT_32}], constants[{NEXT_DOUBLE}]",
-        f"    generator = generator_on(words[{STREAM}], drawing[0], drawing[1], drawing[2])",
+        f"    own = carray(as_pointer(record + {8 * RECORD_SIZE}, float64), {count})",
+        f"    words = carray(as_pointer(record, int64), {RECORD_SIZE})",
+        f"    constants = carray(as_pointer(words[{MoveRecord.constants}], int64), {N_CONSTANTS})",
+        f"    generator = generator_on(words[{MoveRecord.stream}], {next_64}, {next_32}, {next_double})",
         "    log_density = log_density_on(record)",
     ]
 
@@ -160,20 +205,20 @@ def argument_lines(count: int) -> list[str]:
 @compiled_callback
 def python_move(state: int, record: int, beta: float, data: int, handle: int) -> None:
     """Make a Python move."""
-    words = as_pointer(record, types.int64)
-    constants = as_pointer(words[CONSTANTS], types.int64)
-    own = numba.carray(as_pointer(record + 8 * HEAD, types.float64), constants[COUNT])
-    stream = numba.carray(as_pointer(words[STREAM], types.uint64), 5)
-    block = numba.carray(as_pointer(data, types.int64), DATA_HEAD)
-    x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
+    words = int_pointer(record)
+    constants = int_pointer(words[MoveRecord.constants])
+    record_x = numba.carray(float_pointer(record + 8 * RECORD_SIZE), constants[MoveConstants.count])
+    stream = numba.carray(as_pointer(words[MoveRecord.stream], types.uint64), 5)
+    block = numba.carray(int_pointer(data), DATA_HEAD)
+    x = numba.carray(float_pointer(state), block[DIMENSION])
     with numba.objmode():
-        call_python(handle, x, own, stream, record, beta)
+        call_python(handle, x, record_x, stream, record, beta)
 
 
 @compiled_callback
-def python_complaint(values: int, count: int, handle: int) -> None:
-    """Say in Python what is wrong with the state to which a move went, as compiled code has no words for it."""
-    given = numba.carray(as_pointer(values, types.float64), count)
+def python_refusal(values: int, count: int, handle: int) -> None:
+    """Raise, in Python, the error for a state to which a move must not go, because compiled code has no strings."""
+    given = numba.carray(float_pointer(values), count)
     with numba.objmode():
         call_python(handle, given)
 
@@ -181,17 +226,17 @@ def python_complaint(values: int, count: int, handle: int) -> None:
 class LogDensity:
     """The annealed log-density that a Python move calls."""
 
-    def __init__(self, record: int, own: FloatArray, x: FloatArray, what: str) -> None:
-        self.record, self.own, self.x, self.what = record, own, x, what
+    def __init__(self, record: int, record_x: FloatArray, x: FloatArray, what: str) -> None:
+        self.record, self.record_x, self.x, self.what = record, record_x, x, what
         self.at_work = False
-        """Whether an exception comes from here, and not from the move."""
+        """Whether an exception was raised here, and not by the move."""
 
-    def __call__(self, state: Any) -> float:
-        """Evaluate it at a vector, of whose numbers the engine takes a copy."""
+    def __call__(self, state: ArrayLike) -> float:
+        """Evaluate it at a vector, which is copied."""
         values = np.ascontiguousarray(state, dtype=np.float64)
         if np.ndim(state) != 1:
             raise EvaluationError(f"{self.what} called log_density with {state!r}; it takes a vector like x.")
-        self.own[:] = self.x
+        self.record_x[:] = self.x
         self.at_work = True
         value = evaluate_at(self.record, values)
         self.at_work = False
@@ -199,26 +244,26 @@ class LogDensity:
 
 
 class _Thread(threading.local):
-    """Generators that no move of this thread uses; several may be under way, each in a greenlet."""
+    """Generators of this thread that are not in use; several moves may be running, each in a greenlet."""
 
     def __init__(self) -> None:
-        self.free: list[tuple[Any, Any]] = []
+        self.free: list[tuple[WordArray, np.random.Generator]] = []
 
 
 _thread = _Thread()
 
 
 def run_python_move(
-    move: Callable[[FloatArray, LogDensity, np.random.Generator], Any],
+    move: Callable[[FloatArray, LogDensity, np.random.Generator], object],
     what: str,
-    own: FloatArray,
+    record_x: FloatArray,
     stream: WordArray,
     record: int,
 ) -> None:
-    """Call a Python move on a copy of its x, with a generator of this thread in the place of the stream."""
-    own_generator = words, generator = _thread.free.pop() if _thread.free else new_generator()
-    x = own.copy()
-    log_density = LogDensity(record, own, x, what)
+    """Call a Python move on a copy of its x, with one of this thread's generators instead of the stream."""
+    borrowed = words, generator = _thread.free.pop() if _thread.free else new_generator()
+    x = record_x.copy()
+    log_density = LogDensity(record, record_x, x, what)
     words[:] = stream
     try:
         returned = move(x, log_density, generator)
@@ -229,11 +274,11 @@ def run_python_move(
             raise
         raise EvaluationError(f"{what} raised {type(error).__name__}: {error}.") from error
     finally:
-        _thread.free.append(own_generator)
+        _thread.free.append(borrowed)
     if returned is not None:
         raise EvaluationError(
-            f"{what} returned {returned!r}, and what a move returns is lost: write the new state into x, by x[:] = new "
-            "or x[i] = value, and return nothing."
+            f"{what} returned {returned!r}, which is not used: write the new state into x, by x[:] = new or "
+            "x[i] = value, and return nothing."
         )
     stream[:] = words
-    own[:] = x
+    record_x[:] = x

@@ -1,4 +1,4 @@
-"""A target as the compiled engine sees it: addresses of functions, and tables of coordinates."""
+"""A target in the form that the compiled engine uses: addresses of functions, and tables of coordinates."""
 
 import math
 from collections.abc import Callable
@@ -16,25 +16,37 @@ from sterna.ground.compilation import (
     as_pointer,
     caller,
     compiled,
+    float_pointer,
     inlined,
     overload,
 )
+from sterna.ground.rows import fields, size_of
 from sterna.ground.streams import Stream
 from sterna.ground.values import REAL
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-# Places in a row of `log_densities`, which travels with every replica; behind both log-densities are the numbers of
-# evaluations and of gradients.
-LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS, GRADIENTS = 0, 1, 2, 3
-N_LOG_DENSITIES = 4
+
+@fields
+class LogDensities:
+    """A replica's row of log-densities, and how many evaluations and gradients it has needed."""
+
+    log_reference = 1
+    log_likelihood = 1
+    evaluations = 1
+    gradients = 1
+
+
+LOG_REFERENCE, LOG_LIKELIHOOD = LogDensities.log_reference, LogDensities.log_likelihood
+EVALUATIONS, GRADIENTS = LogDensities.evaluations, LogDensities.gradients
+N_LOG_DENSITIES = size_of(LogDensities)
 
 
 class Program(NamedTuple):
-    """All that explorers and the round may ask of a target; compiled functions see pointers for arrays.
+    """All that explorers and the round may ask of a target; arrays are pointers in compiled code.
 
-    An address of zero means that there is no such function: without `log_reference` the coordinates of the
-    reference are independent and described by `family`, `constants` (four for each coordinate) and `table`. Where there
-    is a `whole_gradient`, of both log-densities at once, it is called instead of the two others.
+    An address of 0 means that there is no such function. Without `log_reference`, coordinates of the reference are
+    independent, by `family`, `constants` (four per coordinate) and `table`. A `whole_gradient`, of both log-densities
+    at once, is called instead of the other two.
     """
 
     dimension: int
@@ -55,15 +67,15 @@ class Program(NamedTuple):
     table: FloatArray
 
     def block(self) -> IntArray:
-        """Numbers and addresses in one array, from which `view` makes the compiled form."""
-        fields = [field.ctypes.data if isinstance(field, np.ndarray) else field for field in self]
-        return np.array(fields, dtype=np.int64)
+        """Return numbers and addresses in one array, from which `view` makes the compiled form."""
+        words = [field.ctypes.data if isinstance(field, np.ndarray) else field for field in self]
+        return np.array(words, dtype=np.int64)
 
 
 PROGRAM = types.NamedTuple([types.int64] * 10 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
 GENERATOR = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
-# f(state, data): states and data travel as addresses.
+# f(state, data), by their addresses
 LOG_DENSITY = types.float64(types.int64, types.int64)
 # f(state, coordinate, new value, data)
 CHANGE = types.float64(types.int64, types.int64, types.float64, types.int64)
@@ -73,7 +85,7 @@ DRAW = types.int64(types.int64, types.int64, GENERATOR)
 GRADIENT = types.int64(types.int64, types.int64, types.int64)
 # f(state, beta, gradient, data) writes the gradient of log-reference + beta * log-likelihood
 WHOLE_GRADIENT = types.int64(types.int64, types.float64, types.int64, types.int64)
-# f(state, place in the block, beta, log-probabilities, their number, data, handle) writes the log-probabilities
+# f(state, index in the block, beta, log-probabilities, their number, data, handle) writes the log-probabilities
 CONDITIONAL = types.int64(types.int64, types.int64, types.float64, types.int64, types.int64, types.int64, types.int64)
 # f(program, state, log_densities, beta, parameters, statistics, addresses of the explorer's data, stream)
 EXPLORE = types.none(PROGRAM, FLOATS, FLOATS, types.float64, FLOATS, FLOATS, INTEGERS, WORDS)
@@ -85,12 +97,12 @@ call_gradient = caller(GRADIENT)
 call_whole_gradient = caller(WHOLE_GRADIENT)
 
 
-class NotANumber(Exception):  # noqa: N818 (never reaches a user: `sterna.run.sample` words the message)
-    """A log-density was NaN or +inf; the state in the round's arrays is where it happened."""
+class NotANumber(Exception):  # noqa: N818 (never reaches a user: whoever runs the engine writes the message)
+    """A log-density was NaN or +inf, at the state in the arrays of the round."""
 
 
 class ImpossibleDraw(Exception):  # noqa: N818
-    """The reference drew a state outside of its space, or one at which its own density is zero."""
+    """The reference drew a state outside its space, or one at which its own density is zero."""
 
 
 @compiled
@@ -120,7 +132,7 @@ def likelihood_value(likelihood: Any, x: FloatPointer, dimension: int, data: int
     """Evaluate a likelihood given by its address, or one that is compiled in place.
 
     The latter is a named tuple of the likelihood's constants whose class has a static method
-    `value(constants, x, dimension, data)`. It saves a cheap model the call, and costs a kernel of its own.
+    `value(constants, x, dimension, data)`. It saves a cheap model the call, but needs its own kernel.
     """
     raise NotImplementedError("exists in compiled code only")
 
@@ -133,7 +145,7 @@ def _likelihood_value(likelihood: Any, x: object, dimension: object, data: objec
 
 
 def write_gradient(likelihood: Any, x: FloatPointer, gradient: FloatPointer, dimension: int, data: int) -> None:
-    """Write the likelihood's gradient, given by its address or, like its value, compiled in place.
+    """Write the likelihood's gradient, which is given by its address or, like the value, compiled in place.
 
     The latter is the static method `gradient(constants, x, gradient, dimension, data)` of the named tuple's class.
     """
@@ -155,7 +167,7 @@ def _write_gradient(
 
 @inlined
 def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
-    """Return the program with its likelihood, or that and its gradient, compiled in place."""
+    """Return the program with its likelihood, or with both likelihood and gradient, compiled in place."""
     return Program(
         p.dimension,
         likelihood,
@@ -178,7 +190,7 @@ def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
 
 @inlined
 def without_local_change(p: Program) -> Any:
-    """Return the program whose likelihood is evaluated whole for every update."""
+    """Return the program without the local change of the likelihood, so that every update evaluates all of it."""
     return Program(
         p.dimension,
         p.log_likelihood,
@@ -234,9 +246,9 @@ def annealed_gradient(
     gradient: FloatPointer,
     scratch: FloatPointer,
 ) -> None:
-    """Write the gradient of the annealed log-density at x, coordinate by coordinate; both arrays are of full length.
+    """Write the gradient of the annealed log-density at x; gradient and scratch have an entry per coordinate.
 
-    Integer coordinates get 0. Where the likelihood's gradient is not finite, so is the sum: the caller rejects.
+    That of an integer is 0. If the likelihood's gradient is not finite, neither is the sum, and the caller rejects.
     """
     log_densities[GRADIENTS] += 1.0
     if program.whole_gradient != 0:
@@ -256,10 +268,10 @@ def annealed_gradient(
 
 
 @compiled
-def draw_reference(program: Program, x: FloatPointer, stream: Stream, rng: Any) -> None:
+def draw_reference(program: Program, x: FloatPointer, stream: Stream, rng: np.random.Generator) -> None:
     """Replace x by an exact draw from the reference.
 
-    A draw that rounds to the edge of an open support (a Beta of tiny shape at 1, say) takes the nearest number inside.
+    A draw that rounds to the edge of an open support (1 from a Beta of tiny shape) becomes the nearest number inside.
     """
     if program.draw_reference != 0:
         call_draw(program.draw_reference, (as_address(x), program.data, rng))
@@ -275,14 +287,14 @@ def draw_reference(program: Program, x: FloatPointer, stream: Stream, rng: Any) 
 
 @compiled
 def refresh(program: Program, x: FloatPointer, log_densities: FloatPointer) -> None:
-    """Evaluate both log-densities of a state anew."""
+    """Evaluate both log-densities of a state again."""
     log_densities[LOG_REFERENCE] = log_reference(program, x)
     log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities)
 
 
 @compiled
 def check_draw(log_densities: FloatPointer) -> None:
-    """Stop where a reference's two functions do not belong together."""
+    """Raise if a draw from the reference has density zero, because then its two functions do not agree."""
     if log_densities[LOG_REFERENCE] == -math.inf:
         raise ImpossibleDraw
 
@@ -291,10 +303,10 @@ def check_draw(log_densities: FloatPointer) -> None:
 def coordinate_reference(
     program: Program, x: FloatPointer, i: int, here: float, value: float, log_densities: FloatPointer
 ) -> float:
-    """Log-density of the reference along coordinate i, up to a constant; writes the value into x.
+    """Return the log-density of the reference along coordinate i, up to a constant; writes the value into x.
 
-    For an independent reference this is the coordinate's own term. A joint one with a local-change function pays for
-    local terms only, from its log-density at `here`, which log_densities hold.
+    For an independent reference this is the coordinate's own term. A joint one with a local-change function evaluates
+    local terms only, and adds them to the log-density at `here`, which is in `log_densities`.
     """
     x[i] = value
     if program.log_reference == 0:
@@ -311,7 +323,7 @@ def coordinate_reference(
 
 @inlined
 def reference_of(program: Program, x: FloatPointer, i: int, here: float, log_densities: FloatPointer) -> float:
-    """Value of `coordinate_reference` at the state itself, which log_densities hold for a joint reference."""
+    """Return `coordinate_reference` at the state itself; that of a joint reference is in `log_densities`."""
     if program.log_reference == 0:
         return coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, here)
     return log_densities[LOG_REFERENCE]
@@ -321,9 +333,9 @@ def reference_of(program: Program, x: FloatPointer, i: int, here: float, log_den
 def coordinate_likelihood(
     program: Program, x: FloatPointer, i: int, here: float, value: float, log_densities: FloatPointer
 ) -> float:
-    """Log-likelihood with coordinate i at `value`, where log_densities hold that of `here`; leaves `value` in x.
+    """Return the log-likelihood with coordinate i at `value`, and leave `value` in x.
 
-    With a local-change function this costs the local terms only.
+    A local-change function costs the local terms only, which are added to the log-likelihood in `log_densities`.
     """
     if program.likelihood_change == 0:
         x[i] = value
@@ -339,11 +351,11 @@ def coordinate_likelihood(
 
 @compiled
 def evaluate(block: IntArray, x: FloatArray, log_densities: FloatArray) -> None:
-    """Evaluate both log-densities of a state, called from Python."""
+    """Evaluate both log-densities of a state; called from Python."""
     refresh(
         view(block),
-        as_pointer(x.ctypes.data, types.float64),
-        as_pointer(log_densities.ctypes.data, types.float64),
+        float_pointer(x.ctypes.data),
+        float_pointer(log_densities.ctypes.data),
     )
 
 
@@ -357,22 +369,22 @@ def evaluate_reference(block: IntArray, x: FloatArray) -> float:
 def evaluate_gradient(
     block: IntArray, x: FloatArray, beta: float, log_densities: FloatArray, gradient: FloatArray, scratch: FloatArray
 ) -> None:
-    """Evaluate the annealed gradient at a state, called from Python."""
+    """Evaluate the annealed gradient at a state; called from Python."""
     annealed_gradient(
         view(block),
-        as_pointer(x.ctypes.data, types.float64),
+        float_pointer(x.ctypes.data),
         beta,
-        as_pointer(log_densities.ctypes.data, types.float64),
-        as_pointer(gradient.ctypes.data, types.float64),
-        as_pointer(scratch.ctypes.data, types.float64),
+        float_pointer(log_densities.ctypes.data),
+        float_pointer(gradient.ctypes.data),
+        float_pointer(scratch.ctypes.data),
     )
 
 
 @compiled
 def evaluate_often(block: IntArray, x: FloatArray, log_densities: FloatArray, times: int) -> None:
-    """Evaluate the log-likelihood of a state a number of times, to see how long it takes."""
+    """Evaluate the log-likelihood of a state repeatedly, in order to time it."""
     program = view(block)
-    state, counts = as_pointer(x.ctypes.data, types.float64), as_pointer(log_densities.ctypes.data, types.float64)
+    state, counts = float_pointer(x.ctypes.data), float_pointer(log_densities.ctypes.data)
     for _ in range(times):
         log_likelihood(program, state, counts)
 
@@ -381,14 +393,14 @@ def evaluate_often(block: IntArray, x: FloatArray, log_densities: FloatArray, ti
 def gradient_often(
     block: IntArray, x: FloatArray, log_densities: FloatArray, gradient: FloatArray, scratch: FloatArray, times: int
 ) -> None:
-    """Evaluate the target's gradient, that of its reference included, a number of times, to see how long it takes."""
+    """Evaluate the target's gradient, including that of its reference, repeatedly, in order to time it."""
     program = view(block)
     for _ in range(times):
         annealed_gradient(
             program,
-            as_pointer(x.ctypes.data, types.float64),
+            float_pointer(x.ctypes.data),
             1.0,
-            as_pointer(log_densities.ctypes.data, types.float64),
-            as_pointer(gradient.ctypes.data, types.float64),
-            as_pointer(scratch.ctypes.data, types.float64),
+            float_pointer(log_densities.ctypes.data),
+            float_pointer(gradient.ctypes.data),
+            float_pointer(scratch.ctypes.data),
         )

@@ -1,7 +1,7 @@
 """What a round records: sums over scans in fixed batches, the index process, and draws.
 
-Sums are carried in scan order within a copy, in batches whose borders depend on the number of scans alone, so
-that no division of the work into blocks or threads changes a bit.
+Within a copy, sums are accumulated in the order of the scans, in batches whose borders depend only on the number of
+scans. So the bits do not depend on how the work is divided into blocks or threads.
 """
 
 import math
@@ -10,63 +10,88 @@ from typing import NamedTuple
 import numpy as np
 
 from sterna.engine.communication import acceptance
+from sterna.engine.index_process import Trips
 from sterna.engine.program import LOG_LIKELIHOOD
 from sterna.ground.compilation import compiled, inlined
+from sterna.ground.rows import fields, size_of
 from sterna.types import FloatArray, IndexArray, IntArray
 
-# Batches give standard errors. They may be shorter than the draws' memory, which is read from their correlations.
+# Standard errors come from batches. These may be shorter than the autocorrelation time, because their correlations are
+# taken into account.
 MAX_BATCHES = 200
 
-# Places in stones and bridges: what the lower chain of a pair says of the upper one, and the other way round.
-FORWARD, BACKWARD = 0, 1
 
-# Places in stones of the second moments of both, as the other chain sees them: rare weights of one are common there.
-FORWARD_SQUARE, BACKWARD_SQUARE = 2, 3
+@fields
+class Stones:
+    """Stepping-stone sums of a pair: by draws of the lower chain (forward) and of the upper one (backward).
 
-# Places in bridges of the products of a forward and a backward term, at the lower and at the upper chain.
-LOWER_PRODUCT, UPPER_PRODUCT = 2, 3
+    Their second moments are taken over the other chain of the pair, where weights that are rare in the first are
+    common.
+    """
 
-# Places in moments: sums of energies after exploration, their squares, of energies before it, and of products.
-AFTER, SQUARE, BEFORE, PRODUCT = 0, 1, 2, 3
+    forward = 1
+    backward = 1
+    forward_square = 1
+    backward_square = 1
+
+
+@fields
+class Bridges:
+    """Bennett's sums of a pair: forward, backward, and products of both terms at the lower and at the upper chain."""
+
+    forward = 1
+    backward = 1
+    lower_product = 1
+    upper_product = 1
+
+
+@fields
+class Moments:
+    """Sums of a chain's energies after exploration, their squares, energies before it, and products of the two."""
+
+    after = 1
+    square = 1
+    before = 1
+    product = 1
 
 
 class Record(NamedTuple):
-    """One copy's record of one round. Batches come before pairs or chains."""
+    """One copy's record of one round. The axis of batches comes before that of pairs or chains."""
 
     scans: IntArray
     """Scans in each batch."""
     rejection: FloatArray
-    """Sums of 1 - alpha over scans, for every neighbouring pair."""
+    """Sums of 1 - alpha over scans, for each pair of neighbouring chains."""
     second_rejection: FloatArray
-    """The same for chains two apart, by which the barrier is corrected for saturation."""
+    """The same for chains two apart, which serve to correct the barrier for saturation."""
     zeros: IntArray
-    """Number of the reference's draws with likelihood zero, in each batch."""
+    """Number of draws from the reference with likelihood zero, in each batch."""
     stone_scale: FloatArray
-    """Largest exponent seen: (beta' - beta) * log_likelihood of the lower chain forward, its negative of the upper
-    chain backward; of the other chain for the squares. (4, batches, pairs)"""
+    """Largest exponent so far: (beta' - beta) * log_likelihood of the lower chain (forward), its negative of the upper
+    chain (backward), and the same of the other chain for the squares; (`Stones`, batches, pairs)."""
     stone_sum: FloatArray
     """Sums of exp(exponent - scale) over scans."""
     bridge: FloatArray
     """Bennett's sums of F = 1 / (1 + exp(pivot - exponent)) at the lower chain, of 1 - F at the upper one, and of
-    F (1 - F) at both; (4, batches, pairs)."""
+    F (1 - F) at both; (`Bridges`, batches, pairs)."""
     moments: FloatArray
-    """Sums of powers of log-likelihoods, less the round's centre; (4, batches, chains)."""
+    """Sums of powers of log-likelihoods minus the round's centre; (`Moments`, batches, chains)."""
     positions: IndexArray
-    """Chain of each replica after each scan: the index process."""
+    """The index process: the chain of each replica after each scan."""
     trips: IntArray
-    """Restarts, round trips, and the scan of the first restart (0 without one)."""
+    """Counts of restarts and round trips; `sterna.engine.index_process.Trips`."""
     draws: FloatArray
-    """States kept: (draws, chains kept, dimension)."""
+    """States that are kept: (draws, chains kept, dimension)."""
     log_likelihood: FloatArray
     """Their log-likelihoods: (draws, chains kept)."""
     energies: FloatArray
-    """Log-likelihoods of all chains after each scan's exploration, if asked for: (scans or 0, chains)."""
+    """Log-likelihoods of all chains after the exploration of each scan, if requested: (scans or 0, chains)."""
 
 
 def new_record(
     n_scans: int, n_chains: int, dimension: int, n_kept_chains: int, thin: int, keep_energies: bool = False
 ) -> Record:
-    """Allocate all that a round of `n_scans` will write."""
+    """Allocate everything that a round of `n_scans` writes."""
     batches = min(MAX_BATCHES, n_scans)
     edges = np.arange(batches + 1) * n_scans // batches
     draws = n_scans // thin if n_kept_chains else 0
@@ -76,12 +101,12 @@ def new_record(
         rejection=np.zeros((batches, pairs)),
         second_rejection=np.zeros((batches, max(pairs - 1, 0))),
         zeros=np.zeros(batches, dtype=np.int64),
-        stone_scale=np.full((4, batches, pairs), -np.inf),
-        stone_sum=np.zeros((4, batches, pairs)),
-        bridge=np.zeros((4, batches, pairs)),
-        moments=np.zeros((4, batches, n_chains)),
+        stone_scale=np.full((size_of(Stones), batches, pairs), -np.inf),
+        stone_sum=np.zeros((size_of(Stones), batches, pairs)),
+        bridge=np.zeros((size_of(Bridges), batches, pairs)),
+        moments=np.zeros((size_of(Moments), batches, n_chains)),
         positions=np.zeros((n_scans, n_chains), dtype=np.int16),
-        trips=np.zeros(3, dtype=np.int64),
+        trips=np.zeros(size_of(Trips), dtype=np.int64),
         draws=np.empty((draws, n_kept_chains, dimension)),
         log_likelihood=np.empty((draws, n_kept_chains)),
         energies=np.empty((n_scans if keep_energies else 0, n_chains)),
@@ -90,7 +115,7 @@ def new_record(
 
 @compiled
 def batch_of(scan: int, n_scans: int, batches: int) -> int:
-    """Batch of a scan, counted from 1: the inverse of the edges b * n_scans // batches."""
+    """Return the batch of a scan; scans count from 1, and batch b ends with scan (b + 1) * n_scans // batches."""
     return (scan * batches - 1) // n_scans
 
 
@@ -104,16 +129,16 @@ def logistic(x: float) -> float:
 
 
 @inlined
-def add_stone(record: Record, way: int, batch: int, pair: int, exponent: float) -> None:
-    """Add exp(exponent) to a sum that is scaled by the largest of them, so that nothing overflows or vanishes."""
-    scale = record.stone_scale[way, batch, pair]
+def add_stone(record: Record, stone: int, batch: int, pair: int, exponent: float) -> None:
+    """Add exp(exponent) to a sum that is scaled by its largest term, so that it neither overflows nor underflows."""
+    scale = record.stone_scale[stone, batch, pair]
     if exponent <= scale:
-        # exp(-inf) = 0 where a draw of the reference has likelihood zero
+        # exp(-inf) = 0 for a draw from the reference with likelihood zero
         if exponent > -math.inf:
-            record.stone_sum[way, batch, pair] += math.exp(exponent - scale)
+            record.stone_sum[stone, batch, pair] += math.exp(exponent - scale)
     else:
-        record.stone_sum[way, batch, pair] = 1.0 + record.stone_sum[way, batch, pair] * math.exp(scale - exponent)
-        record.stone_scale[way, batch, pair] = exponent
+        record.stone_sum[stone, batch, pair] = 1.0 + record.stone_sum[stone, batch, pair] * math.exp(scale - exponent)
+        record.stone_scale[stone, batch, pair] = exponent
 
 
 @compiled
@@ -126,22 +151,22 @@ def add_pairs(
     replica_of: IntArray,
     accepted: FloatArray,
 ) -> None:
-    """Add what one scan's energies say of neighbouring pairs, as they were before its swaps."""
+    """Add one scan's terms of neighbouring pairs, from the energies before its swaps."""
     for pair in range(schedule.size - 1):
         record.rejection[batch, pair] += 1.0 - accepted[pair]
         step = schedule[pair + 1] - schedule[pair]
         lower = step * log_densities[replica_of[pair], LOG_LIKELIHOOD]
         upper = step * log_densities[replica_of[pair + 1], LOG_LIKELIHOOD]
-        add_stone(record, FORWARD, batch, pair, lower)
-        add_stone(record, BACKWARD, batch, pair, -upper)
-        add_stone(record, FORWARD_SQUARE, batch, pair, upper)
+        add_stone(record, Stones.forward, batch, pair, lower)
+        add_stone(record, Stones.backward, batch, pair, -upper)
+        add_stone(record, Stones.forward_square, batch, pair, upper)
         if lower > -math.inf:
-            add_stone(record, BACKWARD_SQUARE, batch, pair, -lower)
+            add_stone(record, Stones.backward_square, batch, pair, -lower)
         up, down = logistic(lower - pivot[pair]), logistic(pivot[pair] - upper)
-        record.bridge[FORWARD, batch, pair] += up
-        record.bridge[BACKWARD, batch, pair] += down
-        record.bridge[LOWER_PRODUCT, batch, pair] += up * (1.0 - up)
-        record.bridge[UPPER_PRODUCT, batch, pair] += down * (1.0 - down)
+        record.bridge[Bridges.forward, batch, pair] += up
+        record.bridge[Bridges.backward, batch, pair] += down
+        record.bridge[Bridges.lower_product, batch, pair] += up * (1.0 - up)
+        record.bridge[Bridges.upper_product, batch, pair] += down * (1.0 - down)
     for pair in range(schedule.size - 2):
         record.second_rejection[batch, pair] += 1.0 - acceptance(
             schedule[pair],
@@ -161,23 +186,23 @@ def add_chains(
     log_densities: FloatArray,
     replica_of: IntArray,
 ) -> None:
-    """Add the energies of all chains, beside what they were before the scan's exploration."""
+    """Add the energies of all chains after the scan's exploration, and their products with those before it."""
     keep = record.energies.shape[0] > 0
     for chain in range(replica_of.size):
         energy = log_densities[replica_of[chain], LOG_LIKELIHOOD]
         if keep:
             record.energies[scan - 1, chain] = energy
         if energy == -math.inf:
-            # only the reference can draw likelihood zero
+            # only a draw from the reference can have likelihood zero
             record.zeros[batch] += 1
             continue
         now = energy - centre[chain]
-        record.moments[AFTER, batch, chain] += now
-        record.moments[SQUARE, batch, chain] += now * now
+        record.moments[Moments.after, batch, chain] += now
+        record.moments[Moments.square, batch, chain] += now * now
         if chain > 0:
             then = before[chain] - centre[chain]
-            record.moments[BEFORE, batch, chain] += then
-            record.moments[PRODUCT, batch, chain] += then * now
+            record.moments[Moments.before, batch, chain] += then
+            record.moments[Moments.product, batch, chain] += then * now
 
 
 @compiled
@@ -190,14 +215,14 @@ def add_states(
     chain_of: IntArray,
     replica_of: IntArray,
 ) -> None:
-    """Write the index process and, every `thin` scans, the states of the chains kept (the last ones)."""
+    """Write the index process and, every `thin` scans, the states of the chains that are kept, which are the last."""
     for replica in range(chain_of.size):
         record.positions[scan - 1, replica] = chain_of[replica]
     kept = record.draws.shape[1]
     if kept > 0 and scan % thin == 0:
         first = chain_of.size - kept
-        for place in range(kept):
-            replica = replica_of[first + place]
+        for k in range(kept):
+            replica = replica_of[first + k]
             for i in range(states.shape[1]):
-                record.draws[scan // thin - 1, place, i] = states[replica, i]
-            record.log_likelihood[scan // thin - 1, place] = log_densities[replica, LOG_LIKELIHOOD]
+                record.draws[scan // thin - 1, k, i] = states[replica, i]
+            record.log_likelihood[scan // thin - 1, k] = log_densities[replica, LOG_LIKELIHOOD]

@@ -1,7 +1,7 @@
-"""The round, the only hot place: explore every replica, communicate once, record."""
+"""The round, where all of the time is spent: explore every replica, communicate once, record."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -24,58 +24,58 @@ from sterna.engine.program import (
 )
 from sterna.engine.record import Record, add_chains, add_pairs, add_states, batch_of
 from sterna.engine.schemes import parity_of
-from sterna.ground.compilation import as_pointer, caller, compiled, inlined, row
+from sterna.ground.compilation import as_pointer, caller, compiled, inlined, int_pointer, row
 from sterna.ground.streams import Stream, scan_key, start_stream
 from sterna.types import FloatArray, IntArray, WordArray
 
-# Running energies are evaluated anew at these scans, so that rounding cannot build up.
+# Running energies are evaluated again after so many scans, so that rounding errors cannot accumulate.
 REFRESH_EVERY = 64
 
-# A number that no copy has, for draws outside of any copy.
+# The copy number of draws that belong to no copy.
 NO_COPY = 1 << 40
-
 
 call_explore = caller(EXPLORE)
 
 
 class Copy(NamedTuple):
-    """One copy of parallel tempering: what the next scan needs."""
+    """The state of one copy of parallel tempering: all that its next scan needs."""
 
     states: FloatArray
     """(replicas, dimension)"""
     log_densities: FloatArray
-    """(replicas, N_LOG_DENSITIES): log-reference, log-likelihood, numbers of evaluations and of gradients."""
+    """(replicas, `sterna.engine.program.LogDensities`)"""
     chain_of: IntArray
     replica_of: IntArray
     leg: IntArray
-    """What each replica's index process was last seen to do; it goes on through all rounds."""
+    """Which leg of a round trip each replica is on; it continues from round to round."""
     accepted: FloatArray
-    """Acceptance probability of every pair at the scan under way."""
+    """Acceptance probability of every pair in the current scan."""
     before: FloatArray
-    """Log-likelihood of every chain before the scan's exploration."""
+    """Log-likelihood of every chain before the exploration of the current scan."""
     at_work: IntArray
-    """The replica under way, so that an error can name the point."""
+    """The replica that is being explored, so that an error can report its state."""
 
 
 class Plan(NamedTuple):
-    """All that is frozen during a round."""
+    """Everything that is fixed during a round."""
 
     block: IntArray
-    """The target's program."""
+    """The target's program (`Program.block`)."""
     explore: int
     """Address of the explorer's kernel."""
     explorer_data: IntArray
     """Addresses of the explorer's data."""
     explorations: int
-    """How often a scan calls the kernel for every chain."""
+    """Number of calls of the kernel per chain and scan."""
     scheme: int
     schedule: FloatArray
     parameters: FloatArray
     """The explorer's parameters, a row per chain."""
     pivot: FloatArray
-    """What is known of log Z(beta')/Z(beta) for every pair; Bennett's sums are best if it is right."""
+    """Estimate of log Z(beta')/Z(beta) for every pair; Bennett's sums have the least variance if it is exact."""
     centre: FloatArray
-    """What is known of the mean log-likelihood of every chain; its moments are exact if it is near."""
+    """Estimate of the mean log-likelihood of every chain, which is subtracted before moments are summed, against
+    cancellation."""
     seed: int
     round_number: int
     n_scans: int
@@ -99,9 +99,9 @@ def new_copy(n_chains: int, dimension: int) -> Copy:
 
 
 def nearest_chains(old: FloatArray, new: FloatArray) -> IntArray:
-    """Return for every new chain the old one nearest to it on the barrier; only chain 0 may come from chain 0.
+    """Return for every new chain the nearest old one on the barrier; only chain 0 is taken from chain 0.
 
-    The state of the reference's chain can have likelihood zero, which no other chain may hold.
+    The state of the reference chain can have likelihood zero, which is not allowed in any other chain.
     """
     nearest = np.abs(new[:, None] - old[None, 1:]).argmin(axis=1).astype(np.int64) + 1
     nearest[0] = 0
@@ -109,7 +109,7 @@ def nearest_chains(old: FloatArray, new: FloatArray) -> IntArray:
 
 
 def resized(copy: Copy, nearest: IntArray) -> Copy:
-    """Return a copy of another number of chains, each of which begins at the state of the old chain named."""
+    """Return a copy with another number of chains, each of which begins at the state of its nearest old chain."""
     new = new_copy(len(nearest), copy.states.shape[1])
     replicas = copy.replica_of[nearest]
     new.states[:] = copy.states[replicas]
@@ -127,9 +127,9 @@ def find_start(
     first: int,
     last: int,
     stream: WordArray,
-    rng: Any,
+    rng: np.random.Generator,
 ) -> None:
-    """Draw replicas `first` to `last - 1` from the reference, again where the likelihood is zero, up to some tries."""
+    """Draw replicas `first` to `last - 1` from the reference, up to `tries` times while the likelihood is zero."""
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
     for replica in range(first, last):
@@ -145,8 +145,10 @@ def find_start(
 
 
 @compiled
-def refresh_some(block: IntArray, copy: Copy, first: int, last: int, stream: WordArray, rng: Any) -> None:
-    """Evaluate replicas `first` to `last - 1` anew, as the target has changed."""
+def refresh_some(
+    block: IntArray, copy: Copy, first: int, last: int, stream: WordArray, rng: np.random.Generator
+) -> None:
+    """Evaluate replicas `first` to `last - 1` again, because the target has changed."""
     program = view(block)
     for replica in range(first, last):
         copy.at_work[0] = replica
@@ -154,8 +156,10 @@ def refresh_some(block: IntArray, copy: Copy, first: int, last: int, stream: Wor
 
 
 @compiled
-def draw_states(block: IntArray, seed: int, states: FloatArray, at_work: IntArray, stream: WordArray, rng: Any) -> None:
-    """Fill rows with independent draws from the reference, from streams that no copy uses."""
+def draw_states(
+    block: IntArray, seed: int, states: FloatArray, at_work: IntArray, stream: WordArray, rng: np.random.Generator
+) -> None:
+    """Fill rows with independent draws from the reference, by streams that no copy uses."""
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
     key = scan_key(seed, NO_COPY, 0, 0)
@@ -174,9 +178,9 @@ def explore_replica(
     replica: int,
     scan: int,
     stream: Stream,
-    rng: Any,
+    rng: np.random.Generator,
 ) -> None:
-    """Explore one replica at its chain: an exact draw at chain 0, the explorer's kernel elsewhere."""
+    """Explore one replica: by an exact draw in chain 0, by the explorer's kernel in all others."""
     chain = copy.chain_of[replica]
     x, log_densities = row(copy.states, replica), row(copy.log_densities, replica)
     copy.at_work[0] = replica
@@ -186,7 +190,7 @@ def explore_replica(
         check_draw(log_densities)
         return
     parameters, sums = row(plan.parameters, chain), row(statistics, chain)
-    data = as_pointer(plan.explorer_data.ctypes.data, types.int64)
+    data = int_pointer(plan.explorer_data.ctypes.data)
     for _ in range(plan.explorations):
         call_explore(plan.explore, (program, x, log_densities, plan.schedule[chain], parameters, sums, data, stream))
     if scan % REFRESH_EVERY == 0:
@@ -206,9 +210,9 @@ def explore_range(
     first: int,
     last: int,
     stream: Stream,
-    rng: Any,
+    rng: np.random.Generator,
 ) -> None:
-    """Explore replicas `first` to `last - 1`, each with the stream of its own."""
+    """Explore replicas `first` to `last - 1`, each with its own stream."""
     key = scan_key(plan.seed, copy_number, plan.round_number, scan)
     for replica in range(first, last):
         start_stream(stream, key, replica)
@@ -218,7 +222,7 @@ def explore_range(
 
 @inlined
 def communicate_and_record(plan: Plan, copy_number: int, copy: Copy, record: Record, scan: int) -> None:
-    """Propose swaps, once every replica is explored, and record."""
+    """Propose swaps and record, after every replica has been explored."""
     key = scan_key(plan.seed, copy_number, plan.round_number, scan)
     measure(plan.schedule, copy.log_densities, copy.replica_of, copy.accepted)
     batch = batch_of(scan, plan.n_scans, record.scans.size)
@@ -239,7 +243,7 @@ def run_scans(
     first: int,
     last: int,
     stream: WordArray,
-    rng: Any,
+    rng: np.random.Generator,
 ) -> None:
     """Run scans `first` to `last` of a round, counted from 1 (paper, algorithm Distributed DEO)."""
     program = view(plan.block)
@@ -259,9 +263,9 @@ def explore_some(
     first: int,
     last: int,
     stream: WordArray,
-    rng: Any,
+    rng: np.random.Generator,
 ) -> None:
-    """Explore some replicas of a scan whose others are explored elsewhere."""
+    """Explore some replicas of a scan; others explore the rest."""
     program = view(plan.block)
     words = as_pointer(stream.ctypes.data, types.uint64)
     explore_range(program, plan, statistics, scan, copy_number, copy, first, last, words, rng)
@@ -269,5 +273,5 @@ def explore_some(
 
 @compiled
 def end_scan(plan: Plan, copy_number: int, copy: Copy, record: Record, scan: int) -> None:
-    """Communicate after `explore_some` has explored every replica."""
+    """Communicate and record, after `explore_some` has explored every replica."""
     communicate_and_record(plan, copy_number, copy, record, scan)

@@ -1,29 +1,27 @@
-"""autoMALA: Langevin steps whose size is chosen anew at every state (Biron-Lattes and others 2024).
+"""autoMALA: Langevin steps whose size is chosen at every state (Biron-Lattes and others 2024).
 
-Thresholds are on the size of the log acceptance ratio, |l|, as in AutoStep MCMC (Liu and others 2024): the way back has
-the same |l|, so it more often makes the same choice, and that at the step taken need not be evaluated again.
+Thresholds apply to the absolute log acceptance ratio, |l|, as in AutoStep MCMC (Liu and others 2024). The way back has
+the same |l|, so that it makes the same choice more often, and the step that was taken need not be evaluated again.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.explorers.base import Bound, Draw
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.hamiltonian import check_count, check_metric, steps_of_scan
-from sterna.explorers.leapfrog import (
-    ACCEPTED,
-    DOUBLINGS,
+from sterna.explorers.hamiltonian import check_count, check_metric, steps_per_scan
+from sterna.explorers.shared.gradient_block import block_of, tables
+from sterna.explorers.shared.leapfrog import (
     PLAIN,
-    STEP_SIZE,
-    TRAJECTORIES,
-    TRIED,
+    Line,
+    Parameters,
+    Point,
+    Statistics,
     add_draw,
     begin,
-    block_of,
     kinetic_energy,
     leap,
     log_joint,
@@ -32,41 +30,40 @@ from sterna.explorers.leapfrog import (
     put_back,
     scratch_size,
     set_out,
-    statistics_size,
+    sizes_of_metric,
     store,
-    tables,
 )
-from sterna.explorers.metric import STEP_SIZES, first_metric, tuned_metric
+from sterna.explorers.shared.metric import STEP_SIZES, first_metric, tuned_metric
 from sterna.ground.compilation import compiled, inlined
+from sterna.ground.rows import new_row, size_of
 from sterna.ground.streams import Stream, exponential, fill_normals, uniform
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-# A step that would need more is rejected. So is the way back, which must need as many.
-MOST_DOUBLINGS = 30
+# A step that would need more doublings or halvings is rejected, and so is the way back, which would need as many.
+MAX_DOUBLINGS = 30
 
-# By how many doublings a step begins above the size that is chosen on the mean: halving once is cheaper than trying
-# twice the size in vain. On normal laws of 10 to 1000 coordinates this saves a quarter of the gradients per independent
-# draw.
+# How many doublings above the mean choice a step begins: halving once is cheaper than trying twice the size in vain. On
+# normal distributions with 10 to 1000 coordinates this saves a quarter of the gradients per independent draw.
 HEAD_START = 0.25
 
-# Which way the size was changed.
+# How the size was changed.
 SHORTER, SAME, LONGER = -1, 0, 1
 
 
 @inlined
 def try_step(
-    program: Any,
-    line: Any,
-    origin: Any,
-    point: Any,
+    program: Program,
+    line: Line,
+    origin: Point,
+    point: Point,
     x: FloatPointer,
     log_densities: FloatPointer,
     beta: float,
     before: float,
     start_size: float,
     doublings: int,
-) -> Any:
-    """Take one leapfrog step from the origin; return its log acceptance ratio, and log-densities like `log_joint`."""
+) -> tuple[float, float, float, float]:
+    """Take one leapfrog step from the origin; return its log acceptance ratio, and log-densities as in `log_joint`."""
     set_out(line, origin, point)
     if not leap(program, line, point, x, log_densities, beta, math.ldexp(start_size, doublings), 1):
         return -math.inf, -math.inf, -math.inf, -math.inf
@@ -76,11 +73,11 @@ def try_step(
 
 @inlined
 def choose_step(
-    program: Any,
-    line: Any,
-    start: Any,
-    point: Any,
-    chosen: Any,
+    program: Program,
+    line: Line,
+    start: Point,
+    point: Point,
+    chosen: Point,
     x: FloatPointer,
     log_densities: FloatPointer,
     beta: float,
@@ -88,17 +85,17 @@ def choose_step(
     size: float,
     short: float,
     long: float,
-) -> Any:
-    """Double the size while |l| is below `short`, or halve it until |l| is no more above `long`.
+) -> tuple[int, int, tuple[float, float, float, float]]:
+    """Double the size while |l| is below `short`, or halve it until |l| is no longer above `long`.
 
-    Returns the direction, the number of doublings (MOST_DOUBLINGS or its negative: none was found), and what
-    `try_step` says of the step, which is left in `chosen`.
+    Returns the direction, the number of doublings (MAX_DOUBLINGS or its negative if no size was found), and the result
+    of `try_step`. The step is stored in `chosen`.
     """
     doublings = 0
     step = try_step(program, line, start, point, x, log_densities, beta, before, size, doublings)
     store(line, point, x, chosen)
     if abs(step[0]) < short:
-        while doublings < MOST_DOUBLINGS:
+        while doublings < MAX_DOUBLINGS:
             longer = try_step(program, line, start, point, x, log_densities, beta, before, size, doublings + 1)
             if not abs(longer[0]) < short:
                 break
@@ -108,7 +105,7 @@ def choose_step(
         return LONGER, doublings, step
     if abs(step[0]) <= long:
         return SAME, 0, step
-    while abs(step[0]) > long and doublings > -MOST_DOUBLINGS:
+    while abs(step[0]) > long and doublings > -MAX_DOUBLINGS:
         doublings -= 1
         step = try_step(program, line, start, point, x, log_densities, beta, before, size, doublings)
     store(line, point, x, chosen)
@@ -117,10 +114,10 @@ def choose_step(
 
 @inlined
 def same_way_back(
-    program: Any,
-    line: Any,
-    chosen: Any,
-    point: Any,
+    program: Program,
+    line: Line,
+    chosen: Point,
+    point: Point,
     x: FloatPointer,
     log_densities: FloatPointer,
     beta: float,
@@ -131,9 +128,9 @@ def same_way_back(
     direction: int,
     doublings: int,
 ) -> bool:
-    """Whether the choice from the point reached, with its velocity reversed, is the same number of doublings.
+    """Return whether the choice from the new point, with its velocity reversed, is the same number of doublings.
 
-    The step of that size leads back, with the same |l|. So only the others are tried that the choice would pass.
+    The step of that size leads back and has the same |l|, so that only the other sizes of the choice are tried.
     """
     if direction == LONGER:
         if abs(try_step(program, line, chosen, point, x, log_densities, beta, after, size, doublings + 1)[0]) < short:
@@ -150,7 +147,7 @@ def same_way_back(
 
 @inlined
 def walk(
-    program: Any,
+    program: Program,
     x: FloatPointer,
     log_densities: FloatPointer,
     beta: float,
@@ -160,13 +157,13 @@ def walk(
     stream: Stream,
     plain: bool,
 ) -> None:
-    """Take steps, each with a fresh velocity and fresh thresholds a < b, of which `long` and `short` are -log."""
+    """Take steps, each with a new velocity and new thresholds a < b, where `long` is -log(a) and `short` -log(b)."""
     line, memory = open_line(program, parameters, statistics, data, plain)
     start, chosen = point_at(line, memory, 0), point_at(line, memory, 1)
     point = point_at(line, memory, 2)
-    size = parameters[STEP_SIZE]
+    size = parameters[Parameters.step_size]
     density = begin(program, line, start, x, log_densities, beta)
-    for _ in range(int(parameters[TRAJECTORIES])):
+    for _ in range(int(parameters[Parameters.trajectories])):
         fill_normals(start.velocity, line.size, stream)
         before = density - kinetic_energy(line, start)
         first, second = exponential(stream), exponential(stream)
@@ -175,7 +172,7 @@ def walk(
             program, line, start, point, chosen, x, log_densities, beta, before, size, short, long
         )
         probability = 0.0
-        if abs(doublings) < MOST_DOUBLINGS and ratio > -math.inf:
+        if abs(doublings) < MAX_DOUBLINGS and ratio > -math.inf:
             for k in range(line.size):
                 chosen.velocity[k] = -chosen.velocity[k]
             if same_way_back(
@@ -198,9 +195,9 @@ def walk(
             density, log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD] = reached, reference, likelihood
             put_back(line, chosen, x)
             store(line, chosen, x, start)
-        statistics[TRIED] += 1.0
-        statistics[ACCEPTED] += probability
-        statistics[DOUBLINGS] += doublings
+        statistics[Statistics.tried] += 1.0
+        statistics[Statistics.accepted] += probability
+        statistics[Statistics.doublings] += doublings
     put_back(line, start, x)
     add_draw(line, start, statistics)
 
@@ -240,15 +237,15 @@ class AutoMALA:
     """Langevin steps that choose their size at every state, for real variables of targets with a gradient.
 
     The size is doubled or halved until the acceptance ratio lies between two random thresholds; a step is taken only if
-    the way back would choose the same. So laws with wide and narrow regions need no one size for all. Every chain
-    learns its metric, and the size to begin with, from round to round.
+    the way back would choose the same size. So a distribution may have both wide and narrow regions. Every chain learns
+    its metric, and the size at which the choice begins, from round to round.
 
     Parameters
     ----------
     metric
-        "diagonal" or "dense": whether correlations are learned too, at the cost of the squared number of coordinates.
+        "diagonal", or "dense" to learn correlations too, at a cost that grows with the squared number of coordinates.
     trajectories
-        How many steps a scan has; by default d^0.35 of d coordinates.
+        Steps per scan; by default d^0.35 for d coordinates.
 
     Examples
     --------
@@ -271,31 +268,42 @@ class AutoMALA:
             check_count("AutoMALA", "trajectories", self.trajectories)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for a target: a metric and a first step size for each chain."""
+        """Bind to a target, with a metric and a first step size for each chain."""
         block = block_of("AutoMALA", target, coordinates)
         count, dense = len(block), self.metric == "dense"
         way, data = tables(target, block, dense)
         kernel = explore_plain if way == PLAIN else explore
+        given = sizes_of_metric(count, dense)
 
         def start(draw: Draw) -> FloatArray:
-            head = [self.trajectories or steps_of_scan(count), count ** (-1 / 6), 1.0, 1.0, count, way]
-            return np.concatenate([head, first_metric(target, block, dense, draw)])
+            return new_row(
+                Parameters,
+                given,
+                trajectories=self.trajectories or steps_per_scan(count),
+                step_size=count ** (-1 / 6),
+                min_steps=1,
+                max_steps=1,
+                count=count,
+                way=way,
+                **first_metric(target, block, dense, draw),
+            )
 
         return Bound(
             kernel=target.kernels.get(kernel, kernel),
             data=data,
             start=start,
-            n_statistics=statistics_size(count, dense),
+            n_parameters=size_of(Parameters, *given),
+            n_statistics=size_of(Statistics, *given),
             n_scratch=scratch_size(count, target.dimension, points=3),
             tune=lambda parameters, statistics: tuned_metric(tuned_start(parameters, statistics), statistics, count),
         )
 
 
 def tuned_start(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
-    """Return the parameters with a first size near the one that the steps chose on the mean, in doublings."""
+    """Return the parameters with a first size near the mean choice, in doublings."""
     tuned = parameters.copy()
-    tried = statistics[:, TRIED]
-    mean = statistics[:, DOUBLINGS] / np.maximum(tried, 1.0)
-    sizes = np.clip(tuned[:, STEP_SIZE] * np.exp2(mean + HEAD_START), *STEP_SIZES)
-    tuned[:, STEP_SIZE] = np.where(tried > 0, sizes, tuned[:, STEP_SIZE])
+    tried, step_size = statistics[:, Statistics.tried], tuned[:, Parameters.step_size]
+    mean = statistics[:, Statistics.doublings] / np.maximum(tried, 1.0)
+    sizes = np.clip(step_size * np.exp2(mean + HEAD_START), *STEP_SIZES)
+    step_size[:] = np.where(tried > 0, sizes, step_size)
     return tuned

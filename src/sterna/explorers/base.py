@@ -1,28 +1,51 @@
-"""What every explorer offers, and what tuning does for all of them.
+"""What every explorer provides, and what tuning does for all of them.
 
-A user's explorer is a recipe, such as `Slice(passes=3)`. Bound to a target, and to those of its coordinates that it is
-to explore, it is a `Bound`: a compiled kernel with all that it needs.
+A user's explorer is a recipe, such as `Slice(passes=3)`. Bound to a target and to the coordinates that it explores, it
+becomes a `Bound`: a compiled kernel with everything that it needs.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.engine.program import Program
 from sterna.errors import OptionError
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.compilation import inlined
 from sterna.ground.streams import Stream, uniform
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-Draw = Callable[[int], FloatArray]
+Draw: TypeAlias = Callable[[int], FloatArray]
+"""`draw(n)` returns n draws from the reference."""
+
+# If a larger share than this of a chain's trajectories diverges, that is not by chance.
+MAX_DIVERGED = 0.002
 
 
-# A larger share of a chain's trajectories than this does not diverge by chance.
-MOST_DIVERGED = 0.002
+class Kernel(Protocol):
+    """A compiled function that explores one replica, of signature `sterna.engine.program.EXPLORE`.
+
+    It must leave the annealed distribution at `beta` unchanged, write both log-densities of the new state into
+    `log_densities`, and draw from its stream only. Rows of parameters and statistics are those of the replica's chain.
+    """
+
+    def __call__(
+        self,
+        program: Program,
+        x: FloatPointer,
+        log_densities: FloatPointer,
+        beta: float,
+        parameters: FloatPointer,
+        statistics: FloatPointer,
+        data: IntPointer,
+        stream: Stream,
+        /,
+    ) -> None:
+        """Explore the state x in place."""
 
 
 class Explorer(Protocol):
@@ -30,14 +53,14 @@ class Explorer(Protocol):
 
     @property
     def name(self) -> str:
-        """The name by which the command line and the result know the explorer."""
+        """The explorer's name on the command line and in results."""
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> "Bound":
-        """Make the explorer ready for a target, and for some of its coordinates or all."""
+        """Prepare the explorer for a target, and for some or all of its coordinates."""
 
 
 def carry_over(parameters: FloatArray, old_schedule: FloatArray, new_schedule: FloatArray) -> FloatArray:
-    """Read the parameters tuned at the old betas at the new ones, by linear interpolation.
+    """Interpolate linearly, at the new betas, the parameters tuned at the old ones.
 
     Chain 0 draws from the reference and is never explored, so it takes the parameters of chain 1.
     """
@@ -47,18 +70,18 @@ def carry_over(parameters: FloatArray, old_schedule: FloatArray, new_schedule: F
     share = (new_schedule - old_schedule[left]) / (old_schedule[left + 1] - old_schedule[left])
     with np.errstate(invalid="ignore"):
         moved = tuned[left] + share[:, None] * (tuned[left + 1] - tuned[left])
-    # an infinite parameter is the same for all chains
+    # an infinite parameter is the same in all chains
     return np.where(np.isfinite(tuned[1]), moved, tuned[1])
 
 
 def carry_nearest(parameters: FloatArray, old_schedule: FloatArray, new_schedule: FloatArray) -> FloatArray:
-    """Give every new chain the parameters of the old chain nearest to it, of those that were explored."""
+    """Give each new chain the parameters of the nearest old chain among those that were explored."""
     nearest = np.abs(new_schedule[:, None] - old_schedule[None, 1:]).argmin(axis=1) + 1
     return np.asarray(parameters[nearest])
 
 
 def add_up(statistics: Sequence[FloatArray]) -> FloatArray:
-    """Merge the statistics of all copies, in their order, by their sum."""
+    """Merge the statistics of all copies by summing them in order."""
     return np.asarray(np.sum(statistics, axis=0))
 
 
@@ -73,64 +96,66 @@ def never(statistics: FloatArray) -> FloatArray:
 
 
 def choose_nothing(parameters: FloatArray) -> None:
-    """Have nothing to choose from."""
+    """Return None, because there is only one explorer."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """An explorer made ready for a target.
+    """An explorer prepared for a target.
 
-    The kernel is a compiled function of signature `sterna.engine.program.EXPLORE`. It must leave the annealed
-    distribution at its beta unchanged, return both log-densities in `log_densities`, and draw only from its stream.
+    It is complete once it is made and never changes. What is learned from one round for the next is in the parameters,
+    so that an explorer bound again, in another process, goes on from saved parameters with the same bits.
     """
 
-    kernel: Any
-    data: tuple[NDArray[Any], ...]
+    kernel: Kernel
+    data: tuple[NDArray[np.generic], ...]
     """Arrays that the kernel needs; it receives their addresses."""
     start: Callable[[Draw], FloatArray]
-    """Return the first round's parameters, a row for every chain alike; `draw(n)` gives n draws from the reference."""
+    """Return the first round's parameters, one row that serves for every chain."""
+    n_parameters: int
+    """Length of a chain's row of parameters."""
     n_statistics: int = 0
-    """How many numbers of a chain's row of statistics the tuning reads."""
+    """How many entries of a chain's row of statistics are used for tuning."""
     n_scratch: int = 0
-    """How many more the kernel needs as working memory; they come behind."""
+    """How many further entries the kernel needs as working memory, behind the statistics."""
     tune: Callable[[FloatArray, FloatArray], FloatArray] = keep
     """Return the next round's parameters from (parameters, statistics) of all chains."""
     carry: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = carry_over
-    """Read (parameters, old schedule) at the new schedule."""
+    """Return the parameters at a new schedule from (parameters, old schedule, new schedule)."""
     merge: Callable[[Sequence[FloatArray]], FloatArray] = add_up
     """Merge the statistics of all copies."""
     diverged: Callable[[FloatArray], FloatArray] = never
-    """Return for every chain the share of trajectories that diverged, from the statistics: such a kernel does not reach
-    all of the law."""
+    """Return each chain's share of trajectories that diverged, from the statistics. A kernel with divergent
+    trajectories does not reach all of the distribution."""
     chosen: Callable[[FloatArray], str | None] = choose_nothing
-    """Return the name of the explorer that was chosen of several, from the parameters; None if there is no choice."""
+    """Return from the parameters the name of the explorer that was chosen among several; None if there is no choice."""
     python: tuple[str, ...] = ()
-    """A note on every function of the user's that the kernel calls and that runs as Python."""
+    """A note for each of the user's functions that the kernel calls and that runs as Python."""
 
     @property
     def n_row(self) -> int:
-        """Length of a chain's row of statistics; never 0, as the kernel is passed its address."""
+        """Length of a chain's row of statistics; never 0, because the kernel is passed its address."""
         return max(1, self.n_statistics + self.n_scratch)
 
 
 def all_coordinates(target: ExplorableTarget, coordinates: IntArray | None) -> IntArray:
-    """Return the coordinates given, or all, as an array that the kernel can read."""
+    """Return the given coordinates, or all of them, as an array that the kernel can read."""
     if coordinates is None:
         return np.arange(target.dimension, dtype=np.int64)
     return np.ascontiguousarray(coordinates, dtype=np.int64)
 
 
 def check_passes(what: str, passes: float) -> None:
-    """Check how often a scan updates each coordinate."""
+    """Check the number of updates of each coordinate per scan."""
     if not (math.isfinite(passes) and passes >= 0):
         raise OptionError(
-            f"{what}(passes={passes!r}): passes is how often a scan updates each coordinate; "
-            "give a number from 0 up, such as 0.5 or 3."
+            f"{what}(passes={passes!r}): passes is the number of updates of each coordinate per scan; "
+            "give a number that is not negative, such as 0.5 or 3."
         )
 
 
 def updates_of(passes: float, dimension: int) -> int:
-    """Return the number of updates in a scan: a share of the coordinates, but one at least unless `passes` is 0."""
+    """Return the number of updates per scan: `passes` times the dimension, but at least one unless `passes` is 0."""
     if passes == 0:
         return 0
     return max(1, math.floor(passes * dimension))
@@ -138,13 +163,13 @@ def updates_of(passes: float, dimension: int) -> int:
 
 @inlined
 def annealed(reference: float, beta: float, likelihood: float) -> float:
-    """Return the annealed log-density; at beta = 0 the reference's own, even where the likelihood is zero."""
+    """Return the annealed log-density; at beta = 0 that of the reference, even if the likelihood is zero."""
     return reference + beta * likelihood if beta > 0.0 else reference
 
 
 @inlined
 def first_coordinate(updates: int, dimension: int, stream: Stream) -> int:
-    """Return where a sweep begins: anywhere if it is not of whole passes, so that all coordinates have their share."""
+    """Return where a sweep begins: at random unless it makes whole passes, so that no coordinate is favoured."""
     if updates % dimension == 0:
         return 0
     return int(uniform(stream) * dimension)

@@ -1,62 +1,37 @@
 """Explorers made of others: one after the other, one of several by chance, and one for each block of variables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from sterna.engine.program import EXPLORE, Program
+from sterna.engine.program import Program
 from sterna.errors import OptionError
-from sterna.explorers.base import Bound, Draw, Explorer, add_up, carry_nearest, choose_nothing
+from sterna.explorers.base import Bound, Explorer
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.move import as_move
-from sterna.ground.compilation import address_of, as_pointer, caller, compiled, inlined, offset_pointer
+from sterna.explorers.shared.parts import compose, run_part
+from sterna.ground.compilation import compiled, int_pointer
+from sterna.ground.rows import field_pointer, fields, new_row, sizes
 from sterna.ground.streams import Stream, uniform
-from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
+from sterna.types import FloatPointer, IntArray, IntPointer
 
-# What a part's entry in the table says: address of its kernel, address of its data's addresses, and where its
-# parameters and its statistics begin in a chain's rows.
-KERNEL, DATA, PARAMETERS, STATISTICS = 0, 1, 2, 3
-ENTRY = 4
-
-call_part = caller(EXPLORE)
-
-# Return the next round's head from (head, its statistics, the shares of trajectories that diverged by part and chain).
-TuneHead = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-
-# Return the share of diverged trajectories that counts, by chain, from (shares by part and chain, the head's sums).
-Unreached = Callable[[FloatArray, FloatArray], FloatArray]
+(PARTS,) = sizes(1)
 
 
-def of_the_worst(shares: FloatArray, sums: FloatArray) -> FloatArray:
-    """Return the share of the part that diverged most."""
-    return np.asarray(shares.max(axis=0))
+@fields
+class InTurn:
+    """Parameters of parts that run one after the other, before the parts' own."""
+
+    parts = 1
 
 
-def keep_head(head: FloatArray, sums: FloatArray, diverged: FloatArray) -> FloatArray:
-    """Tune nothing."""
-    return head
+@fields
+class ByChance:
+    """Parameters of parts one of which runs per scan, before the parts' own; weights add up to 1."""
 
-
-@inlined
-def run_part(
-    program: Program,
-    x: FloatPointer,
-    log_densities: FloatPointer,
-    beta: float,
-    parameters: FloatPointer,
-    statistics: FloatPointer,
-    entry: IntPointer,
-    place: int,
-    stream: Stream,
-) -> None:
-    """Run the part whose entry begins at a place of the table."""
-    own = offset_pointer(parameters, entry[place + PARAMETERS])
-    sums = offset_pointer(statistics, entry[place + STATISTICS])
-    data = as_pointer(entry[place + DATA], types.int64)
-    call_part(entry[place + KERNEL], (program, x, log_densities, beta, own, sums, data, stream))
+    parts = 1
+    weights = PARTS
 
 
 @compiled
@@ -70,10 +45,10 @@ def explore_in_turn(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Run all parts, one after the other; the first parameter is their number."""
-    table = as_pointer(data[0], types.int64)
-    for part in range(int(parameters[0])):
-        run_part(program, x, log_densities, beta, parameters, statistics, table, ENTRY * part, stream)
+    """Run all parts, one after the other."""
+    table = int_pointer(data[0])
+    for part in range(int(parameters[InTurn.parts])):
+        run_part(program, x, log_densities, beta, parameters, statistics, table, part, stream)
 
 
 @compiled
@@ -87,122 +62,23 @@ def explore_by_chance(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Run one part, drawn by the weights that follow the number of parts; which one does not depend on the state."""
-    table = as_pointer(data[0], types.int64)
-    parts = int(parameters[0])
+    """Run one part, drawn by weight; which one does not depend on the state."""
+    table, parts = int_pointer(data[0]), int(parameters[ByChance.parts])
+    weights = field_pointer(parameters, ByChance.weights, parts)
     rest, part = uniform(stream), 0
-    while part < parts - 1 and rest >= parameters[1 + part]:
-        rest -= parameters[1 + part]
+    while part < parts - 1 and rest >= weights[part]:
+        rest -= weights[part]
         part += 1
-    run_part(program, x, log_densities, beta, parameters, statistics, table, ENTRY * part, stream)
+    run_part(program, x, log_densities, beta, parameters, statistics, table, part, stream)
 
 
-@dataclass(frozen=True)
-class Parts:
-    """Bound parts whose parameters and statistics lie side by side, both behind a head."""
-
-    bound: tuple[Bound, ...]
-    head: FloatArray
-    n_sums: int
-    """Statistics of the composition itself, before those of its parts."""
-    tune_head: TuneHead
-    lengths: list[int]
-    """Lengths of the parts' parameters, known once they have started."""
-    unreached: Unreached
-
-    def start(self, draw: Draw) -> FloatArray:
-        """Start every part."""
-        rows = [part.start(draw) for part in self.bound]
-        self.lengths[:] = [len(row) for row in rows]
-        return np.concatenate([self.head, *rows])
-
-    def each(self, change: Callable[[int, FloatArray], FloatArray], parameters: FloatArray) -> list[FloatArray]:
-        """Change every part's own columns."""
-        columns, place = [], len(self.head)
-        for number, length in enumerate(self.lengths):
-            columns.append(change(number, parameters[:, place : place + length]))
-            place += length
-        return columns
-
-    def tune(self, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
-        """Tune the head and every part, each by its own statistics."""
-        sums = statistics[:, : self.n_sums]
-        head = self.tune_head(parameters[:, : len(self.head)], sums, self._shares(statistics))
-        parts = self.each(lambda k, own: self.bound[k].tune(own, self._statistics(k, statistics)), parameters)
-        return np.ascontiguousarray(np.hstack([head, *parts]))
-
-    def carry(self, parameters: FloatArray, old_schedule: FloatArray, new_schedule: FloatArray) -> FloatArray:
-        """Carry the head and every part's parameters over."""
-        head = carry_nearest(parameters[:, : len(self.head)], old_schedule, new_schedule)
-        parts = self.each(lambda k, own: self.bound[k].carry(own, old_schedule, new_schedule), parameters)
-        return np.ascontiguousarray(np.hstack([head, *parts]))
-
-    def merge(self, statistics: Sequence[FloatArray]) -> FloatArray:
-        """Merge the head's and every part's statistics; nothing is kept of their scratch."""
-        merged = np.zeros_like(statistics[0])
-        merged[:, : self.n_sums] = add_up([rows[:, : self.n_sums] for rows in statistics])
-        for k in range(len(self.bound)):
-            own = [self._statistics(k, rows) for rows in statistics]
-            self._statistics(k, merged)[:] = self.bound[k].merge(own)
-        return merged
-
-    def diverged(self, statistics: FloatArray) -> FloatArray:
-        """Return the share that counts, of all parts'."""
-        return self.unreached(self._shares(statistics), statistics[:, : self.n_sums])
-
-    def _shares(self, statistics: FloatArray) -> FloatArray:
-        return np.array([self.diverged_part(k, statistics) for k in range(len(self.bound))])
-
-    def diverged_part(self, part: int, statistics: FloatArray) -> FloatArray:
-        """Return the share of one part's trajectories that diverged."""
-        return self.bound[part].diverged(self._statistics(part, statistics))
-
-    def _statistics(self, part: int, statistics: FloatArray) -> FloatArray:
-        begin = self.n_sums + sum(other.n_row for other in self.bound[:part])
-        return statistics[:, begin : begin + self.bound[part].n_statistics]
-
-
-def compose(
-    kernel: Any,
-    parts: Sequence[Bound],
-    head: Sequence[float],
-    n_sums: int = 0,
-    tune_head: TuneHead = keep_head,
-    chosen: Callable[[FloatArray], str | None] = choose_nothing,
-    data: tuple[IntArray, ...] = (),
-    unreached: Unreached = of_the_worst,
-) -> Bound:
-    """Bind several parts as one, with parameters and statistics of its own before those of its parts."""
-    made = Parts(tuple(parts), np.array(head, dtype=np.float64), n_sums, tune_head, [], unreached)
-    addresses = [np.array([a.ctypes.data for a in part.data] or [0], dtype=np.int64) for part in parts]
-    table = np.zeros(ENTRY * len(parts), dtype=np.int64)
-
-    def start(draw: Draw) -> FloatArray:
-        row = made.start(draw)
-        place, sums = len(head), n_sums
-        for k, part in enumerate(parts):
-            entry = (address_of(part.kernel, EXPLORE), addresses[k].ctypes.data, place, sums)
-            table[ENTRY * k : ENTRY * (k + 1)] = entry
-            place, sums = place + made.lengths[k], sums + part.n_row
-        return row
-
-    arrays = [array for part in parts for array in part.data]
-    return Bound(
-        kernel=kernel,
-        data=(table, *data, *addresses, *arrays),
-        start=start,
-        n_statistics=n_sums + sum(part.n_row for part in parts),
-        tune=made.tune,
-        carry=made.carry,
-        merge=made.merge,
-        diverged=made.diverged,
-        chosen=chosen,
-        python=tuple(dict.fromkeys(note for part in parts for note in part.python)),
-    )
+def compose_in_turn(parts: Sequence[Bound]) -> Bound:
+    """Bind parts that run one after the other as one."""
+    return compose(explore_in_turn, parts, new_row(InTurn, parts=len(parts)))
 
 
 class Cycle:
-    """Several explorers, one after the other in every scan.
+    """Several explorers, which run one after the other in every scan.
 
     Examples
     --------
@@ -212,7 +88,7 @@ class Cycle:
     'cycle(slice, slice)'
     """
 
-    def __init__(self, *explorers: Explorer | Callable[..., Any]) -> None:
+    def __init__(self, *explorers: Explorer | Callable[..., object]) -> None:
         self.explorers = check_explorers("Cycle", explorers)
 
     @property
@@ -222,12 +98,11 @@ class Cycle:
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind every part to the same coordinates."""
-        parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
-        return compose(explore_in_turn, parts, [len(parts)])
+        return compose_in_turn([explorer.bind(target, coordinates) for explorer in self.explorers])
 
 
 class Mix:
-    """One of several explorers in every scan, drawn by weights.
+    """Several explorers, one of which is drawn by weight in every scan.
 
     Examples
     --------
@@ -237,12 +112,13 @@ class Mix:
     'mix(slice, slice)'
     """
 
-    def __init__(self, *explorers: Explorer | Callable[..., Any], weights: Sequence[float] | None = None) -> None:
+    def __init__(self, *explorers: Explorer | Callable[..., object], weights: Sequence[float] | None = None) -> None:
         self.explorers = check_explorers("Mix", explorers)
         given = np.ones(len(explorers)) if weights is None else np.asarray(weights, dtype=np.float64)
         if given.shape != (len(explorers),) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
             raise OptionError(
-                f"Mix(weights={weights!r}): give one weight for each of the {len(explorers)} explorers, none negative."
+                f"Mix(weights={weights!r}): give one weight for each of the {len(explorers)} explorers, "
+                "none negative and not all 0."
             )
         self.weights = given / given.sum()
 
@@ -254,13 +130,14 @@ class Mix:
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind every part to the same coordinates."""
         parts = [explorer.bind(target, coordinates) for explorer in self.explorers]
-        return compose(explore_by_chance, parts, [len(parts), *self.weights])
+        head = new_row(ByChance, (len(parts),), parts=len(parts), weights=self.weights)
+        return compose(explore_by_chance, parts, head)
 
 
 class Blocks:
-    """An explorer for each block of variables, one after the other; what a dict given as `explorer=` means."""
+    """An explorer for each block of variables, one after the other: a dict that was given as `explorer=`."""
 
-    def __init__(self, explorers: Mapping[Any, Explorer | Callable[..., Any]]) -> None:
+    def __init__(self, explorers: Mapping[str | tuple[str, ...], Explorer | Callable[..., object]]) -> None:
         parts = check_explorers("explorer={...}", tuple(explorers.values()))
         blocks = [(names,) if isinstance(names, str) else tuple(names) for names in explorers]
         self.explorers = dict(zip(blocks, parts, strict=True))
@@ -271,18 +148,24 @@ class Blocks:
         return ", ".join(f"{' and '.join(names)}: {part.name}" for names, part in self.explorers.items())
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Bind every explorer to its variables, which together must be all of them."""
+        """Bind every explorer to its variables; together these must be all of them."""
         if coordinates is not None:
-            raise OptionError("A dict of explorers cannot be part of another explorer: it divides all variables.")
+            raise OptionError(
+                "A dict of explorers cannot be part of another explorer, because it must cover all variables: give the "
+                "dict itself as explorer=, with the other explorer as one of its values."
+            )
         given = [name for names in self.explorers for name in names]
         if target.space.map is not None and target.space.map.mixes:
             raise OptionError(
-                "A dict of explorers by variable needs variables with coordinates of their own, and those of this "
-                "target are all made of the same ones: give one explorer for all."
+                "A dict of explorers needs variables that have their own coordinates, and in this target every "
+                "variable depends on all coordinates: give one explorer for all variables."
             )
         for name in given:
             if name not in target.space.names:
-                raise OptionError(f"explorer={{{name!r}: ...}}: the variables are {', '.join(target.space.names)}.")
+                raise OptionError(
+                    f"explorer={{{name!r}: ...}}: there is no such variable; the variables are "
+                    f"{', '.join(target.space.names)}."
+                )
         missing = [name for name in target.space.names if name not in given]
         if missing:
             raise OptionError(
@@ -290,21 +173,23 @@ class Blocks:
                 f'such as "{missing[0]}": sterna.Slice().'
             )
         parts = [e.bind(target, _coordinates(target, names)) for names, e in self.explorers.items()]
-        return compose(explore_in_turn, parts, [len(parts)])
+        return compose_in_turn(parts)
 
 
 def _coordinates(target: ExplorableTarget, names: tuple[str, ...]) -> IntArray:
-    """Coordinates of some variables."""
+    """Return the coordinates of some variables."""
     parts = [np.arange(v.start, v.stop) for v in target.space.variables if v.name in names]
     return np.concatenate(parts).astype(np.int64)
 
 
 def check_explorers(what: str, explorers: tuple[Any, ...]) -> tuple[Explorer, ...]:
-    """Check that all parts are explorers, or functions that are moves, and that there are some."""
+    """Check that there is at least one part, and that all parts are explorers, or functions that are moves."""
     if not explorers:
         raise OptionError(f"{what} is empty: give at least one explorer, such as sterna.Slice().")
     parts = tuple(as_move(explorer) for explorer in explorers)
     for explorer in parts:
         if isinstance(explorer, type) or not hasattr(explorer, "bind"):
-            raise OptionError(f"{what} was given {explorer!r}, which is no explorer such as sterna.Slice().")
+            raise OptionError(
+                f"{what} was given {explorer!r}, which is not an explorer: give one such as sterna.Slice()."
+            )
     return parts

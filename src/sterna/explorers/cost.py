@@ -1,4 +1,4 @@
-"""What an evaluation of a target costs, measured, which decides on the explorers that suit it."""
+"""The measured cost of evaluating a target, which decides which explorers are suitable."""
 
 import math
 import time
@@ -12,28 +12,28 @@ from sterna.engine.round import draw_states
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.streams import new_generator
 
-# A stretch of so many seconds can be timed; the best of so many stretches counts, as others were disturbed.
-LONG, STRETCHES = 1e-4, 9
-# What takes so many seconds twice is not done again, and no disturbance of the machine makes a difference.
-TOO_LONG = 1e-2
+# A timing must take at least so many seconds; the best of so many timings counts, because others were disturbed.
+MIN_SECONDS, TIMINGS = 1e-4, 9
+# A call that takes longer twice is not repeated, because disturbances make no difference to it.
+MAX_SECONDS = 1e-2
 
-# Gradients are said to cost from 1 to so many evaluations.
-MOST = 64
+# The largest cost of a gradient, in evaluations.
+MAX_GRADIENT_COST = 64
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What an evaluation costs."""
+    """The cost of evaluating a target."""
 
     seconds: float = 0.0
     gradient: int = 2
-    """Evaluations that a gradient costs, rounded to a power of two, so that it rarely differs between two runs."""
+    """Cost of a gradient in evaluations, rounded to a power of two, so that it rarely differs between two runs."""
 
 
 def measured(target: ExplorableTarget) -> Cost:
-    """Time evaluations at a draw from the reference, two or more of them; nobody counts these.
+    """Time evaluations at a draw from the reference; these are not counted.
 
-    What goes wrong here is left for the run to meet, which can say where it happened.
+    Errors are ignored here, because the run will meet them too and can report the state at which they occur.
     """
     draws, log_densities = np.zeros((1, target.dimension)), np.zeros(N_LOG_DENSITIES)
     slope, scratch = np.zeros(target.dimension), np.zeros(target.dimension)
@@ -46,20 +46,20 @@ def measured(target: ExplorableTarget) -> Cost:
         slow = seconds_of(lambda times: gradient_often(target.block, draws[0], log_densities, slope, scratch, times))
     except Exception:
         return Cost()
-    return Cost(seconds, 2 ** round(math.log2(min(max(slow / seconds, 1.0), MOST))))
+    return Cost(seconds, 2 ** round(math.log2(min(max(slow / seconds, 1.0), MAX_GRADIENT_COST))))
 
 
 def seconds_of(call: Callable[[int], object]) -> float:
-    """Return the seconds of what `call` does a number of times; what is long is done twice, as the first may load."""
-    least = min(clocked(call, 1), clocked(call, 1))
-    if least > TOO_LONG:
-        return least
+    """Return the seconds per repetition of `call(times)`; a long call is made twice, as the first may load code."""
+    best = min(clocked(call, 1), clocked(call, 1))
+    if best > MAX_SECONDS:
+        return best
     times = 1
     while True:
-        # a stretch is long enough only if the best of them is: one that was disturbed says nothing
-        least = min(clocked(call, times) for _ in range(STRETCHES))
-        if least > LONG:
-            return least / times
+        # the best of the timings must be long enough, because the others may have been disturbed
+        best = min(clocked(call, times) for _ in range(TIMINGS))
+        if best > MIN_SECONDS:
+            return best / times
         times *= 4
 
 

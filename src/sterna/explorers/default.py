@@ -1,6 +1,6 @@
-"""Which explorer a target gets if its user names none: by its kinds of variables, its gradient, and its cost.
+"""The explorer of a target whose user names none: by the types of its variables, its gradient, and its cost.
 
-Where several explorers suit, the tuning rounds find the best of them (`sterna.explorers.best`).
+If several explorers are suitable, the tuning rounds find the best of them (`sterna.explorers.best`).
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sterna.engine.densities import NORMAL
 from sterna.explorers.automala import AutoMALA
 from sterna.explorers.base import Bound, Explorer, all_coordinates
 from sterna.explorers.best import Best
-from sterna.explorers.composition import Cycle, compose, explore_in_turn
+from sterna.explorers.composition import Cycle, compose_in_turn
 from sterna.explorers.elliptical import Elliptical
 from sterna.explorers.evolution import Evolution
 from sterna.explorers.explorable import ExplorableTarget
@@ -20,19 +20,19 @@ from sterna.explorers.slice import Slice
 from sterna.ground.values import REAL
 from sterna.types import BoolArray, IntArray
 
-# An evaluation of so many seconds costs more than all else that an explorer does.
+# An evaluation that takes more seconds than this dominates the cost of an explorer.
 EXPENSIVE = 1e-5
 
-# Explorers that learn a law of many coordinates need more draws than tuning has, and memory.
-MOST_LEARNED = 100
+# Explorers that learn a joint distribution of more coordinates need more draws than tuning has, and much memory.
+MAX_LEARNED = 100
 
 
 def default_explorer(target: ExplorableTarget) -> Explorer:
-    """Choose for a target.
+    """Choose an explorer for a target.
 
-    Slices need no tuning and fear no geometry. Beside them go on trial: paths along a gradient, if there is one;
-    ellipses, if the reference is normal; and, where an evaluation costs more than all else, explorers of one evaluation
-    a move.
+    Slice sampling needs no tuning and adapts to any geometry. On trial beside it are explorers along a gradient, if
+    there is one; elliptical slice sampling, if the reference is normal; and, if evaluations dominate the cost,
+    explorers with one evaluation per move.
     """
     if target.explorer is not None:
         return target.explorer
@@ -45,7 +45,7 @@ def default_explorer(target: ExplorableTarget) -> Explorer:
 
 
 def _for_real_variables(target: ExplorableTarget, real: BoolArray) -> list[Explorer]:
-    """Return what suits the real variables, besides slices."""
+    """Return the explorers that suit the real variables, besides slice sampling."""
     found: list[Explorer] = []
     if target.has_gradient:
         found += [HMC(), AutoMALA()]
@@ -54,14 +54,14 @@ def _for_real_variables(target: ExplorableTarget, real: BoolArray) -> list[Explo
         found.append(Elliptical())
     if target.cost.seconds > EXPENSIVE:
         found.append(Metropolis())
-        if real.sum() <= MOST_LEARNED:
+        if real.sum() <= MAX_LEARNED:
             found.append(Cycle(Evolution(1), Fitted(1)))
     return found
 
 
 @dataclass(frozen=True)
 class OnReals:
-    """An explorer for the real variables, and slices for all others."""
+    """An explorer for the real variables, and slice sampling for all others."""
 
     explorer: Explorer
 
@@ -71,9 +71,8 @@ class OnReals:
         return f"{self.explorer.name} and slice"
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Bind both, each to its kind of coordinates, if there are any."""
+        """Bind both, each to its type of coordinates, if there are any."""
         block = all_coordinates(target, coordinates)
         real = target.program.value_type[block] == REAL
-        kinds = [(self.explorer, block[real]), (Slice(), block[~real])]
-        parts = [explorer.bind(target, own) for explorer, own in kinds if len(own) > 0]
-        return compose(explore_in_turn, parts, [len(parts)])
+        blocks = [(self.explorer, block[real]), (Slice(), block[~real])]
+        return compose_in_turn([explorer.bind(target, part) for explorer, part in blocks if len(part) > 0])

@@ -4,27 +4,42 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
 
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.compilation import compiled, inlined, int_pointer
+from sterna.ground.rows import field_pointer, fields, new_row, size_of, sizes
 from sterna.ground.streams import Stream, exponential, fill_normals, uniform
 from sterna.types import FloatPointer, IntArray, IntPointer
 
-# Places in a chain's row of parameters: moves in a scan, and number of coordinates.
-MOVES, COUNT = 0, 1
-
-# The bracket is halved about every 1.5 steps in the mean; long before these it is below what floating point resolves.
+# The bracket is halved about every 1.5 steps on average; long before this many it is below floating-point resolution.
 MAX_SHRINKS = 300
+
+(COUNT,) = sizes(1)
+
+
+@fields
+class Parameters:
+    """A chain's row of parameters: moves per scan, and number of coordinates."""
+
+    moves = 1
+    count = 1
+
+
+@fields
+class Scratch:
+    """Working memory: distances of a draw from the mean, and the old state."""
+
+    draw = COUNT
+    before = COUNT
 
 
 @inlined
 def block_log_reference(program: Program, x: FloatPointer, coordinates: IntPointer, count: int) -> float:
-    """Log-density of the reference of a block of normal coordinates."""
+    """Return the reference's log-density of a block of normal coordinates."""
     total = 0.0
     for k in range(count):
         i = coordinates[k]
@@ -34,14 +49,20 @@ def block_log_reference(program: Program, x: FloatPointer, coordinates: IntPoint
 
 @inlined
 def place_on_ellipse(
-    program: Program, x: FloatPointer, coordinates: IntPointer, count: int, scratch: FloatPointer, angle: float
+    program: Program,
+    x: FloatPointer,
+    coordinates: IntPointer,
+    count: int,
+    draw: FloatPointer,
+    before: FloatPointer,
+    angle: float,
 ) -> None:
-    """Go to an angle of the ellipse through the old state, at 0, and a draw from the reference, at a right angle."""
+    """Go to an angle on the ellipse through the old state, at angle 0, and the draw, at a right angle."""
     cosine, sine = math.cos(angle), math.sin(angle)
     for k in range(count):
         i = coordinates[k]
         mean = program.constants[4 * i]
-        x[i] = mean + cosine * (scratch[count + k] - mean) + sine * scratch[k]
+        x[i] = mean + cosine * (before[k] - mean) + sine * draw[k]
 
 
 @compiled
@@ -55,21 +76,22 @@ def move(
     scratch: FloatPointer,
     stream: Stream,
 ) -> None:
-    """Move a block once; the scratch holds the draw's distance from the mean, and behind it the old state."""
-    fill_normals(scratch, count, stream)
+    """Move a block once."""
+    draw, before = field_pointer(scratch, Scratch.draw, count), field_pointer(scratch, Scratch.before, count)
+    fill_normals(draw, count, stream)
     for k in range(count):
         i = coordinates[k]
-        scratch[k] /= program.constants[4 * i + 1]
-        scratch[count + k] = x[i]
-    before = block_log_reference(program, x, coordinates, count)
+        draw[k] /= program.constants[4 * i + 1]
+        before[k] = x[i]
+    reference = block_log_reference(program, x, coordinates, count)
     level = annealed(0.0, beta, log_densities[LOG_LIKELIHOOD]) - exponential(stream)
     angle = 2.0 * math.pi * uniform(stream)
     low, high = angle - 2.0 * math.pi, angle
     for _ in range(MAX_SHRINKS):
-        place_on_ellipse(program, x, coordinates, count, scratch, angle)
+        place_on_ellipse(program, x, coordinates, count, draw, before, angle)
         likelihood = log_likelihood(program, x, log_densities)
         if annealed(0.0, beta, likelihood) >= level:
-            log_densities[LOG_REFERENCE] += block_log_reference(program, x, coordinates, count) - before
+            log_densities[LOG_REFERENCE] += block_log_reference(program, x, coordinates, count) - reference
             log_densities[LOG_LIKELIHOOD] = likelihood
             return
         if angle < 0.0:
@@ -77,9 +99,9 @@ def move(
         else:
             high = angle
         angle = low + (high - low) * uniform(stream)
-    # The bracket is narrower than floating point can tell apart: stay.
+    # The bracket is below floating-point resolution: stay.
     for k in range(count):
-        x[coordinates[k]] = scratch[count + k]
+        x[coordinates[k]] = before[k]
 
 
 @compiled
@@ -93,9 +115,9 @@ def explore(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Move the block a number of times."""
-    coordinates, count = as_pointer(data[0], types.int64), int(parameters[COUNT])
-    for _ in range(int(parameters[MOVES])):
+    """Move the block repeatedly; the row of statistics is working memory."""
+    coordinates, count = int_pointer(data[0]), int(parameters[Parameters.count])
+    for _ in range(int(parameters[Parameters.moves])):
         move(program, x, log_densities, beta, coordinates, count, statistics, stream)
 
 
@@ -103,14 +125,14 @@ def explore(
 class Elliptical:
     """Elliptical slice sampling, for variables whose reference is `Normal` or `MultivariateNormal`.
 
-    All coordinates move at once, on an ellipse through the state and a draw from the reference. There is no gradient
-    and nothing to tune. It is at its best where the likelihood says little about each coordinate: many latent normal
-    variables, few or weak data. Where the likelihood is much narrower than the reference its moves are small.
+    All coordinates move at once, on an ellipse through the state and a draw from the reference. It needs no gradient
+    and no tuning. It works best if the likelihood carries little information on each coordinate: many latent normal
+    variables, few or weak data. If the likelihood is much narrower than the reference, its moves are small.
 
     Parameters
     ----------
     moves
-        How many times each scan moves the variables.
+        Moves of all variables per scan.
 
     Examples
     --------
@@ -134,27 +156,34 @@ class Elliptical:
         whole = isinstance(self.moves, (int, np.integer)) and not isinstance(self.moves, bool)
         if not (whole and self.moves >= 0):
             raise OptionError(
-                f"Elliptical(moves={self.moves!r}): moves is how often a scan moves the variables; "
-                "give a whole number from 0 up."
+                f"Elliptical(moves={self.moves!r}): moves is the number of moves per scan; "
+                "give an integer that is not negative."
             )
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for coordinates of a target, all of which must be normal under the reference."""
+        """Bind to coordinates of a target, all of which must be normal under the reference."""
         block = all_coordinates(target, coordinates)
         check_normal(target, block)
-        row = np.array([self.moves, len(block)], dtype=np.float64)
-        return Bound(kernel=explore, data=(block,), start=lambda draw: row, n_scratch=2 * len(block))
+        count = len(block)
+        row = new_row(Parameters, moves=self.moves, count=count)
+        return Bound(
+            kernel=explore,
+            data=(block,),
+            start=lambda draw: row,
+            n_parameters=len(row),
+            n_scratch=size_of(Scratch, count),
+        )
 
 
 def check_normal(target: ExplorableTarget, block: IntArray) -> None:
     """Check that the reference of every coordinate of a block is an independent normal distribution."""
     if target.program.log_reference != 0:
         raise OptionError(
-            "Elliptical needs a reference that it knows to be normal, and this one is a pair of functions: name "
+            "Elliptical needs a normal reference, and this one is given by a pair of functions: give named "
             'distributions, such as {"x": sterna.Normal(0, 1)} or sterna.MultivariateNormal, or use sterna.Slice().'
         )
-    own = [v for v in target.space.variables if ((block >= v.start) & (block < v.stop)).any()]
-    others = [v.name for v in own if target.program.family[v.start] != NORMAL]
+    explored = [v for v in target.space.variables if ((block >= v.start) & (block < v.stop)).any()]
+    others = [v.name for v in explored if target.program.family[v.start] != NORMAL]
     if not others:
         return
     normal = [v.name for v in target.space.variables if target.program.family[v.start] == NORMAL]
@@ -167,6 +196,6 @@ def check_normal(target: ExplorableTarget, block: IntArray) -> None:
 
 
 def _names(names: list[str]) -> str:
-    """Names as a key of a dict of explorers."""
+    """Write names as a key of a dict of explorers."""
     quoted = ", ".join(f'"{name}"' for name in names)
     return quoted if len(names) == 1 else f"({quoted})"

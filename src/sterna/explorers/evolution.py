@@ -1,7 +1,7 @@
-"""Differential evolution: steps along differences of draws that the last round has recorded.
+"""Differential evolution: steps along differences of draws recorded in the last round.
 
-After ter Braak (2006) and, for the archive and the snooker move, ter Braak and Vrugt (2008). One evaluation a proposal.
-The archive of a chain is frozen during a round, so that detailed balance holds given the archive.
+After ter Braak (2006) and, for the archive and the snooker move, ter Braak and Vrugt (2008). One evaluation per
+proposal. A chain's archive is fixed during a round, so that detailed balance holds given the archive.
 """
 
 import math
@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numba import types
 
 from sterna.engine.program import Program
 from sterna.errors import OptionError
-from sterna.explorers.archive import (
-    COUNTS,
-    MOST_CENTRES,
-    RECORD,
+from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
+from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.shared.archive import (
+    COUNT,
+    ENTRIES,
+    MAX_CENTRES,
+    Statistics,
     centres_of,
     merge,
     new_archive,
     record_state,
     recorded,
 )
-from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
-from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.line_moves import (
+from sterna.explorers.shared.line_moves import (
     best_scale,
     change_of_scale,
     check_moves,
@@ -35,23 +35,46 @@ from sterna.explorers.line_moves import (
     spread_of,
     step,
 )
-from sterna.ground.compilation import as_pointer, compiled, inlined, offset_pointer
+from sterna.ground.compilation import compiled, inlined, int_pointer
+from sterna.ground.rows import columns, field_pointer, fields, fields_behind, new_row, size_of
 from sterna.ground.streams import Stream, standard_normal, uniform
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-# Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, shares of snooker moves,
-# of jumps and of radial moves, scale of a step and of a radial move, numbers of centres and of points in the archive;
-# then the unit of each coordinate, the centres, and the points.
-MOVES, COUNT, ROOM, SNOOKER, JUMP, RADIAL, SCALE, STRETCH, CENTRES, POINTS, UNITS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-
-# Places of the counts in a chain's row of statistics: plain steps proposed and their acceptance, and the same of radial
-# moves.
-PROPOSED, ACCEPTED, STRETCHED, STRETCHED_WELL = COUNTS, COUNTS + 1, COUNTS + 2, COUNTS + 3
-
-# The continuous noise that makes every place reachable, in shares of the spread.
+# The continuous noise that makes every position reachable, relative to the spread.
 NOISE_SHARE = 0.01
-# The largest archive by default, in numbers a chain.
-MOST_NUMBERS = 200_000
+# The largest archive by default, in numbers per chain.
+MAX_ENTRIES = 200_000
+
+
+@fields
+class Parameters:
+    """A chain's row of parameters: proposals per scan, coordinates, room in the record; shares and scales; the archive.
+
+    `scale` is that of plain steps, `stretch` that of radial moves, and `units` the spread of each coordinate.
+    """
+
+    moves = 1
+    count = 1
+    room = 1
+    snooker = 1
+    jump = 1
+    radial = 1
+    scale = 1
+    stretch = 1
+    n_centres = 1
+    n_points = 1
+    units = COUNT
+    centres = COUNT.times(MAX_CENTRES)
+    points = ENTRIES
+
+
+@fields_behind(Statistics)
+class Scratch:
+    """Working memory."""
+
+    here = COUNT
+    there = COUNT
+    kept = COUNT
 
 
 @inlined
@@ -73,7 +96,7 @@ def along_difference(
     there: FloatPointer,
     stream: Stream,
 ) -> None:
-    """Propose here plus the difference of two points, times a size, and noise: either order of the two is as likely."""
+    """Propose here plus a multiple of the difference of two points, whose order is random, plus noise."""
     first = int(uniform(stream) * points)
     second = other_than(first, points, stream)
     for k in range(count):
@@ -85,10 +108,10 @@ def along_difference(
 def through_point(
     count: int, size: float, archive: FloatPointer, points: int, here: FloatPointer, there: FloatPointer, stream: Stream
 ) -> float:
-    """Propose a place on the line through here and a point of the archive; return the logarithm of its factor.
+    """Propose a position on the line through here and a point of the archive; return the logarithm of its factor.
 
-    The step is the difference of two points, seen along the line, so that either direction is as likely. In polar
-    coordinates about the point the density is that of the distance alone, with the factor distance^(count - 1).
+    The step is the difference of two points projected on the line, so that both directions are equally likely. In polar
+    coordinates about the point only the distance changes, whose density has the factor distance^(count - 1).
     """
     pole = int(uniform(stream) * points)
     first = int(uniform(stream) * points)
@@ -100,7 +123,7 @@ def through_point(
         along += away * (archive[first * count + k] - archive[second * count + k])
     if not 0.0 < square < math.inf:
         return -math.inf
-    # the distance from the pole becomes this many times as large; negative on its other side
+    # the factor by which the distance from the pole changes; negative on its other side
     stretch = 1.0 + size * along / square
     for k in range(count):
         pole_k = archive[pole * count + k]
@@ -112,15 +135,15 @@ def through_point(
 
 @inlined
 def nearest(count: int, line: FloatPointer, centres: FloatPointer, n_centres: int, units: FloatPointer) -> int:
-    """Find the centre nearest to a place."""
-    best, least = 0, math.inf
+    """Return the centre nearest to a position."""
+    best, shortest = 0, math.inf
     for c in range(n_centres):
         distance = 0.0
         for k in range(count):
             difference = (line[k] - centres[c * count + k]) / units[k]
             distance += difference * difference
-        if distance < least:
-            best, least = c, distance
+        if distance < shortest:
+            best, shortest = c, distance
     return best
 
 
@@ -134,10 +157,10 @@ def from_centre(
     here: FloatPointer,
     there: FloatPointer,
 ) -> float:
-    """Propose a place on the ray from the nearest centre, exp(stretch) times as far; return its factor's logarithm.
+    """Propose a position on the ray from the nearest centre, exp(stretch) times as far; return its log-factor.
 
-    The way back starts from the same centre only if that is the nearest one there too; else there is no such move.
-    Energies change most along these rays, and energies are what swaps depend on.
+    The way back uses the same centre only if that is the nearest one there too; otherwise the move is not possible.
+    Energies, on which swaps depend, change most along these rays.
     """
     centre = nearest(count, here, centres, n_centres, units)
     for k in range(count):
@@ -159,59 +182,65 @@ def explore(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Propose a number of moves, and record where they end."""
-    coordinates = as_pointer(data[0], types.int64)
-    count, room, points = int(parameters[COUNT]), int(parameters[ROOM]), int(parameters[POINTS])
-    units, centres = offset_pointer(parameters, UNITS), offset_pointer(parameters, UNITS + count)
-    archive, n_centres = offset_pointer(centres, MOST_CENTRES * count), int(parameters[CENTRES])
-    here = offset_pointer(statistics, RECORD + room * count)
-    there, kept = offset_pointer(here, count), offset_pointer(here, 2 * count)
-    scale, jump = parameters[SCALE], parameters[SNOOKER] + parameters[JUMP]
-    radial = jump + parameters[RADIAL]
+    """Propose moves, and record where they end."""
+    coordinates = int_pointer(data[0])
+    count, room = int(parameters[Parameters.count]), int(parameters[Parameters.room])
+    n_points, n_centres = int(parameters[Parameters.n_points]), int(parameters[Parameters.n_centres])
+    entries = room * count
+    units = field_pointer(parameters, Parameters.units, entries, count)
+    centres = field_pointer(parameters, Parameters.centres, entries, count)
+    archive = field_pointer(parameters, Parameters.points, entries, count)
+    here = field_pointer(statistics, Scratch.here, entries, count)
+    there = field_pointer(statistics, Scratch.there, entries, count)
+    kept = field_pointer(statistics, Scratch.kept, entries, count)
+    scale, jump = parameters[Parameters.scale], parameters[Parameters.snooker] + parameters[Parameters.jump]
+    radial = jump + parameters[Parameters.radial]
     noise = NOISE_SHARE * scale
     read_line(program, x, coordinates, count, here)
-    for _ in range(int(parameters[MOVES])):
-        kind = uniform(stream)
-        log_factor, place = 0.0, -1
-        if kind < parameters[SNOOKER]:
-            log_factor = through_point(count, 1.2 + uniform(stream), archive, points, here, there, stream)
-        elif kind < jump:
-            along_difference(count, 1.0, noise, units, archive, points, here, there, stream)
-        elif kind < radial:
-            stretch, place = parameters[STRETCH] * standard_normal(stream), STRETCHED
+    for _ in range(int(parameters[Parameters.moves])):
+        move = uniform(stream)
+        log_factor, proposed, accepted = 0.0, -1, -1
+        if move < parameters[Parameters.snooker]:
+            log_factor = through_point(count, 1.2 + uniform(stream), archive, n_points, here, there, stream)
+        elif move < jump:
+            along_difference(count, 1.0, noise, units, archive, n_points, here, there, stream)
+        elif move < radial:
+            proposed, accepted = Statistics.radial_proposed, Statistics.radial_accepted
+            stretch = parameters[Parameters.stretch] * standard_normal(stream)
             log_factor = from_centre(count, stretch, centres, n_centres, units, here, there)
         else:
-            size, place = scale * (0.5 + uniform(stream)), PROPOSED
-            along_difference(count, size, noise, units, archive, points, here, there, stream)
+            proposed, accepted = Statistics.proposed, Statistics.accepted
+            size = scale * (0.5 + uniform(stream))
+            along_difference(count, size, noise, units, archive, n_points, here, there, stream)
         probability = 0.0
         if log_factor > -math.inf:
             probability = step(
                 program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, stream
             )
-        if place >= 0:
-            statistics[place] += 1.0
-            statistics[place + 1] += probability
+        if proposed >= 0:
+            statistics[proposed] += 1.0
+            statistics[accepted] += probability
     record_state(count, room, here, statistics)
 
 
 @dataclass(frozen=True)
 class Evolution:
-    """Differential evolution: one evaluation a proposal, with steps that follow the shape of what was seen before.
+    """Differential evolution: one evaluation per proposal, with steps that follow the shape of earlier draws.
 
-    A plain step is the difference of two draws of the same chain in the last round, made smaller so that it is accepted
-    often enough; now and then it is taken as it is, which jumps between modes. A snooker move goes along the line
-    through a third draw. A radial move goes away from the centre of the draws or towards it, from the nearest where
-    they are clouds far apart: it changes the energy most, on which swaps depend. For real variables alone, on the whole
-    line where they are bounded.
+    A plain step is the difference of two draws of the same chain in the last round, scaled so that it is accepted often
+    enough. A jump is the unscaled difference, which leads from one mode to another. A snooker move goes along the line
+    through a third draw. A radial move goes towards the centre of the nearest cluster of draws or away from it, which
+    changes the energy most, on which swaps depend. For real variables only; bounded ones are first transformed to the
+    whole line.
 
     Parameters
     ----------
     moves
-        How many proposals each scan makes; by default as many as there are coordinates.
+        Proposals per scan; by default as many as there are coordinates.
     archive
-        How many draws each chain keeps; by default ten a coordinate, and at least 100.
+        Number of draws that each chain keeps; by default ten per coordinate, and at least 100.
     snooker, jump, radial
-        Shares of snooker moves, of differences that are taken as they are, and of radial moves.
+        Shares of snooker moves, of jumps, and of radial moves among all proposals.
 
     Examples
     --------
@@ -241,64 +270,73 @@ class Evolution:
             raise OptionError(f"Evolution(archive={self.archive!r}): give the number of draws to keep, at least 10.")
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for a target: an archive for each chain, of its own draws in the last round."""
+        """Bind to a target, with an archive for each chain, made of its own draws in the last round."""
         block = all_coordinates(target, coordinates)
         check_real("Evolution", target, block)
         count = len(block)
-        room = self.archive or max(100, min(10 * count, MOST_NUMBERS // count))
+        room = self.archive or max(100, min(10 * count, MAX_ENTRIES // count))
         moves = count if self.moves is None else self.moves
-        scales = best_scale(2 * count), best_stretch(count)
-        head = np.array([moves, count, room, self.snooker, self.jump, self.radial, *scales])
+        given = room * count, count
+
+        def start(draw: Draw) -> FloatArray:
+            row = new_row(
+                Parameters,
+                given,
+                moves=moves,
+                count=count,
+                room=room,
+                snooker=self.snooker,
+                jump=self.jump,
+                radial=self.radial,
+                scale=best_scale(2 * count),
+                stretch=best_stretch(count),
+            )
+            store_archive(row, on_line(target.program, block, draw(room)))
+            return row
+
         return Bound(
             kernel=explore,
             data=(block,),
-            start=partial(first_archive, target.program, block, room, head),
-            n_statistics=RECORD + room * count,
-            n_scratch=3 * count,
+            start=start,
+            n_parameters=size_of(Parameters, *given),
+            n_statistics=size_of(Statistics, *given),
+            n_scratch=size_of(Scratch, *given) - size_of(Statistics, *given),
             tune=tune,
             carry=carry_nearest,
             merge=partial(merge, count),
         )
 
 
-def first_archive(program: Program, block: IntArray, room: int, head: FloatArray, draw: Draw) -> FloatArray:
-    """Return the first round's parameters: the archive holds draws from the reference."""
-    row = np.concatenate([head, np.zeros(2 + (1 + MOST_CENTRES + room) * len(block))])
-    store_archive(row, on_line(program, block, draw(room)))
-    return row
-
-
 def best_stretch(count: int) -> float:
-    """Scale of radial moves that is best for a normal law, the logarithm of whose radius has variance 1 / (2 count)."""
+    """Return the best scale of radial moves on a normal distribution, whose log-radius has variance 1 / (2 count)."""
     return best_scale(2 * count)
 
 
 def store_archive(row: FloatArray, points: FloatArray) -> None:
-    """Write an archive into a chain's row of parameters, with its unit and centres."""
+    """Write an archive into a chain's row of parameters, with its units and centres."""
     count = points.shape[1]
     units = spread_of(points)[1]
-    centres = centres_of(points / units)[:MOST_CENTRES] * units
-    row[CENTRES], row[POINTS] = len(centres), len(points)
-    row[UNITS : UNITS + count] = units
-    for place, numbers in ((UNITS + count, centres), (UNITS + (1 + MOST_CENTRES) * count, points)):
-        row[place : place + numbers.size] = numbers.ravel()
+    centres = centres_of(points / units)[:MAX_CENTRES] * units
+    row[Parameters.n_centres], row[Parameters.n_points] = len(centres), len(points)
+    columns(row, Parameters.units, 0, count)[:] = units
+    columns(row, Parameters.centres, 0, count)[: centres.size] = centres.ravel()
+    columns(row, Parameters.points, points.size, count)[:] = points.ravel()
 
 
 def archive_of(row: FloatArray) -> FloatArray:
-    """Read the archive from a chain's row of parameters."""
-    count, points = int(row[COUNT]), int(row[POINTS])
-    begin = UNITS + (1 + MOST_CENTRES) * count
-    return np.asarray(row[begin : begin + points * count].reshape(points, count))
+    """Return the archive in a chain's row of parameters."""
+    count, n_points = int(row[Parameters.count]), int(row[Parameters.n_points])
+    return columns(row, Parameters.points, n_points * count, count).reshape(n_points, count)
 
 
 def tune(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
-    """Return new archives and scales by chain.
+    """Return each chain's new archive and scales.
 
-    The scale is the one that acceptance asks for, for steps of the size that was tried: where the archive has become
-    wider or narrower, the scale makes good for it.
+    The scale is changed by what acceptance requires for steps of the size that was tried, and by the reciprocal of the
+    growth of the archive.
     """
     tuned = parameters.copy()
-    count, room = int(parameters[0, COUNT]), int(parameters[0, ROOM])
+    count, room = int(parameters[0, Parameters.count]), int(parameters[0, Parameters.room])
     best = best_scale(2 * count)
     seen = [recorded(row, count) for row in statistics]
     for chain, (row, sums) in enumerate(zip(tuned, statistics, strict=True)):
@@ -307,9 +345,10 @@ def tune(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
         old = archive_of(row).copy()
         points = new_archive(seen, chain, old, room)
         grown = float(np.exp(np.mean(np.log(spread_of(points)[1] / spread_of(old)[1]))))
-        change = float(change_of_scale(count, sums[PROPOSED], sums[ACCEPTED]))
-        row[SCALE] = np.clip(row[SCALE] * change / grown, 0.01 * best, 2.0 * best)
-        stretched = float(change_of_scale(1, sums[STRETCHED], sums[STRETCHED_WELL]))
-        row[STRETCH] = np.clip(row[STRETCH] * stretched, 0.01 * best_stretch(count), 10.0 * best_stretch(count))
+        change = float(change_of_scale(count, sums[Statistics.proposed], sums[Statistics.accepted]))
+        row[Parameters.scale] = np.clip(row[Parameters.scale] * change / grown, 0.01 * best, 2.0 * best)
+        change = float(change_of_scale(1, sums[Statistics.radial_proposed], sums[Statistics.radial_accepted]))
+        stretch, best_one = row[Parameters.stretch] * change, best_stretch(count)
+        row[Parameters.stretch] = np.clip(stretch, 0.01 * best_one, 10.0 * best_one)
         store_archive(row, points)
     return tuned

@@ -1,7 +1,7 @@
-"""What explorers may ask of a target, and no more."""
+"""All that explorers may ask of a target."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sterna.engine.callback import Entry
 from sterna.engine.program import Program
@@ -9,12 +9,12 @@ from sterna.reference.space import Space
 from sterna.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from sterna.explorers.base import Explorer
+    from sterna.explorers.base import Explorer, Kernel
     from sterna.explorers.cost import Cost
 
 
 class ExplorableTarget(Protocol):
-    """A target as explorers see it when they are bound to it."""
+    """A target as seen by the explorers that are bound to it."""
 
     @property
     def name(self) -> str:
@@ -26,19 +26,19 @@ class ExplorableTarget(Protocol):
 
     @property
     def program(self) -> Program:
-        """Addresses of functions and tables of coordinates."""
+        """Addresses of functions, and tables of coordinates."""
 
     @property
     def block(self) -> IntArray:
-        """The program as compiled code reads it."""
+        """The program in the form that compiled code reads."""
 
     @property
-    def kernels(self) -> Mapping[Any, Any]:
-        """The target's own kernels, by the kernel that each replaces."""
+    def kernels(self) -> "Mapping[Kernel, Kernel]":
+        """The target's own kernels, keyed by the kernel that each replaces."""
 
     @property
     def explorer(self) -> "Explorer | None":
-        """The target's own default."""
+        """The target's own default explorer, if it has one."""
 
     @property
     def dimension(self) -> int:
@@ -46,11 +46,11 @@ class ExplorableTarget(Protocol):
 
     @property
     def has_gradient(self) -> bool:
-        """Whether the gradient of both log-densities is known."""
+        """Whether both log-densities have a gradient."""
 
     @property
     def cost(self) -> "Cost":
-        """What an evaluation costs, measured when first asked for."""
+        """The cost of an evaluation, measured on first use."""
 
     def prepare_gradient(self) -> None:
         """Compile the gradient, for explorers that follow it."""
@@ -61,8 +61,8 @@ class ExplorableTarget(Protocol):
     def describe_point(self, state: FloatArray) -> str:
         """Name the variables and values of a state, for messages."""
 
-    def conditional(self, function: Callable[..., Any]) -> tuple[Entry, Callable[..., None]]:
-        """Make a user's conditional distributions ready to be called, with their Python form."""
+    def conditional(self, function: Callable[..., object]) -> tuple[Entry, Callable[..., None]]:
+        """Prepare a user's conditional distributions for compiled code; also return their Python form."""
 
-    def move(self, function: Callable[..., Any], what: str, count: int) -> Entry:
-        """Make a user's own move of `count` coordinates ready to be called."""
+    def move(self, function: Callable[..., object], what: str, count: int) -> Entry:
+        """Prepare a user's own move of `count` coordinates for compiled code."""

@@ -1,97 +1,134 @@
-"""Independence proposals from Student laws fitted to the last round's draws, one for each cloud of them.
+"""Independence proposals from a mixture of Student distributions, one for each cluster of the last round's draws.
 
-One evaluation a proposal, and where the fit is good a fresh state. After Andrieu and Thoms (2008, section 7), with
-nothing adapted during a round.
+One evaluation per proposal and, if the fit is good, an independent state. After Andrieu and Thoms (2008, section 7),
+without adaptation during a round.
 """
 
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
 from sterna.distributions.gamma_draw import log_gamma_draw
 from sterna.engine.program import Program
 from sterna.errors import OptionError
-from sterna.explorers.archive import (
-    COUNTS,
-    MOST_CENTRES,
-    RECORD,
+from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
+from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.metropolis import pack
+from sterna.explorers.shared.archive import (
+    COUNT,
+    MAX_CENTRES,
+    Statistics,
     centres_of,
     merge,
     new_archive,
     record_state,
     recorded,
 )
-from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
-from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.line_moves import check_moves, check_real, on_line, read_line, spread_of, step
-from sterna.explorers.metropolis import pack
-from sterna.ground.compilation import as_pointer, compiled, inlined, offset_pointer
+from sterna.explorers.shared.line_moves import check_moves, check_real, on_line, read_line, spread_of, step
+from sterna.ground.compilation import compiled, inlined, int_pointer, offset_pointer
+from sterna.ground.rows import columns, field_pointer, fields, fields_behind, new_row, size_of, sizes
 from sterna.ground.streams import Stream, fill_normals, uniform
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-# Places in a chain's row of parameters: proposals in a scan, coordinates, room in the record, degrees of freedom,
-# number of laws; then of each law its weight, its log-weight with all constants of its density, its centre and, by
-# rows, the Cholesky factor of its scale matrix.
-MOVES, COUNT, ROOM, FREEDOM, LAWS, FIRST = 0, 1, 2, 3, 4, 5
-WEIGHT, CONSTANT, CENTRE = 0, 1, 2
+# Numbers of coordinates, and of entries in the lower triangle of a matrix.
+COORDINATES, TRIANGLE = sizes(2)
+# Size of a component.
+(COMPONENT,) = sizes(1)
+
+
+@fields
+class Component:
+    """One Student distribution of the mixture.
+
+    `constant` is its log-weight plus all constants of its log-density, `factor` the rows of the Cholesky factor of its
+    scale matrix.
+    """
+
+    weight = 1
+    constant = 1
+    centre = COORDINATES
+    factor = TRIANGLE
+
+
+@fields
+class Parameters:
+    """A chain's row of parameters: proposals per scan, coordinates, room in the record, degrees of freedom, mixture."""
+
+    moves = 1
+    count = 1
+    room = 1
+    freedom = 1
+    n_components = 1
+    component_size = 1
+    components = COMPONENT.times(MAX_CENTRES)
+
+
+@fields_behind(Statistics)
+class Scratch:
+    """Working memory."""
+
+    here = COUNT
+    there = COUNT
+    kept = COUNT
+    work = COUNT
+
+
+class Mixture(NamedTuple):
+    """The mixture in compiled code."""
+
+    dimension: int
+    freedom: float
+    n_components: int
+    component_size: int
+    components: FloatPointer
 
 
 @inlined
-def size_of_law(count: int) -> int:
-    """How many numbers describe one law."""
-    return CENTRE + count + count * (count + 1) // 2
-
-
-@inlined
-def draw_from_laws(
-    count: int,
-    n_laws: int,
-    freedom: float,
-    laws: FloatPointer,
-    there: FloatPointer,
-    normals: FloatPointer,
-    stream: Stream,
-) -> None:
-    """Draw a place from one of the laws, taken by their weights."""
-    size, chosen, rest = size_of_law(count), 0, uniform(stream)
-    while chosen < n_laws - 1 and rest >= laws[chosen * size + WEIGHT]:
-        rest -= laws[chosen * size + WEIGHT]
+def draw_position(mixture: Mixture, there: FloatPointer, normals: FloatPointer, stream: Stream) -> None:
+    """Draw a position from one of the components, which is drawn by weight."""
+    chosen, rest = 0, uniform(stream)
+    component = mixture.components
+    while chosen < mixture.n_components - 1 and rest >= component[Component.weight]:
+        rest -= component[Component.weight]
         chosen += 1
-    fill_normals(normals, count, stream)
-    # the root of chi-square over its degrees of freedom
-    narrow = math.exp(0.5 * (log_gamma_draw(0.5 * freedom, stream) - math.log(0.5 * freedom)))
-    begin = chosen * size + CENTRE
-    place = begin + count
-    for k in range(count):
+        component = offset_pointer(mixture.components, chosen * mixture.component_size)
+    centre = field_pointer(component, Component.centre, mixture.dimension)
+    factor = field_pointer(component, Component.factor, mixture.dimension)
+    fill_normals(normals, mixture.dimension, stream)
+    # the square root of a chi-square variate over its degrees of freedom
+    half = 0.5 * mixture.freedom
+    narrow = math.exp(0.5 * (log_gamma_draw(half, stream) - math.log(half)))
+    entry = 0
+    for k in range(mixture.dimension):
         total = 0.0
         for j in range(k + 1):
-            total += laws[place] * normals[j]
-            place += 1
-        there[k] = laws[begin + k] + total / narrow
+            total += factor[entry] * normals[j]
+            entry += 1
+        there[k] = centre[k] + total / narrow
 
 
 @inlined
-def log_density_of_laws(
-    count: int, n_laws: int, freedom: float, laws: FloatPointer, line: FloatPointer, solved: FloatPointer
-) -> float:
-    """Log-density of the proposal at a place, by substitution through every factor."""
-    size = size_of_law(count)
+def log_proposal(mixture: Mixture, line: FloatPointer, solved: FloatPointer) -> float:
+    """Return the log-density of the mixture at a position, by forward substitution with every factor."""
+    count, freedom = mixture.dimension, mixture.freedom
     highest, total = -math.inf, 0.0
-    for law in range(n_laws):
-        begin = law * size + CENTRE
-        place, square = begin + count, 0.0
+    for number in range(mixture.n_components):
+        component = offset_pointer(mixture.components, number * mixture.component_size)
+        centre = field_pointer(component, Component.centre, count)
+        factor = field_pointer(component, Component.factor, count)
+        entry, square = 0, 0.0
         for k in range(count):
-            value = line[k] - laws[begin + k]
+            value = line[k] - centre[k]
             for j in range(k):
-                value -= laws[place] * solved[j]
-                place += 1
-            solved[k] = value / laws[place]
-            place += 1
+                value -= factor[entry] * solved[j]
+                entry += 1
+            solved[k] = value / factor[entry]
+            entry += 1
             square += solved[k] * solved[k]
-        density = laws[law * size + CONSTANT] - 0.5 * (freedom + count) * math.log1p(square / freedom)
+        density = component[Component.constant] - 0.5 * (freedom + count) * math.log1p(square / freedom)
         if density > highest:
             total = total * math.exp(highest - density) + 1.0
             highest = density
@@ -111,39 +148,49 @@ def explore(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Propose fresh places from the fitted laws, and record where that ends."""
-    coordinates = as_pointer(data[0], types.int64)
-    count, room, n_laws = int(parameters[COUNT]), int(parameters[ROOM]), int(parameters[LAWS])
-    freedom, laws = parameters[FREEDOM], offset_pointer(parameters, FIRST)
-    here = offset_pointer(statistics, RECORD + room * count)
-    there, kept, work = offset_pointer(here, count), offset_pointer(here, 2 * count), offset_pointer(here, 3 * count)
+    """Propose positions from the mixture, and record the state at the end."""
+    coordinates = int_pointer(data[0])
+    count, room = int(parameters[Parameters.count]), int(parameters[Parameters.room])
+    size = int(parameters[Parameters.component_size])
+    mixture = Mixture(
+        count,
+        parameters[Parameters.freedom],
+        int(parameters[Parameters.n_components]),
+        size,
+        field_pointer(parameters, Parameters.components, size),
+    )
+    here = field_pointer(statistics, Scratch.here, room * count, count)
+    there = field_pointer(statistics, Scratch.there, room * count, count)
+    kept = field_pointer(statistics, Scratch.kept, room * count, count)
+    work = field_pointer(statistics, Scratch.work, room * count, count)
     read_line(program, x, coordinates, count, here)
-    for _ in range(int(parameters[MOVES])):
-        draw_from_laws(count, n_laws, freedom, laws, there, work, stream)
-        log_factor = log_density_of_laws(count, n_laws, freedom, laws, here, work)
-        log_factor -= log_density_of_laws(count, n_laws, freedom, laws, there, work)
+    for _ in range(int(parameters[Parameters.moves])):
+        draw_position(mixture, there, work, stream)
+        log_factor = log_proposal(mixture, here, work)
+        log_factor -= log_proposal(mixture, there, work)
         probability = step(program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, stream)
-        statistics[COUNTS] += 1.0
-        statistics[COUNTS + 1] += probability
+        statistics[Statistics.proposed] += 1.0
+        statistics[Statistics.accepted] += probability
     record_state(count, room, here, statistics)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Fresh states from Student laws fitted to each chain's draws of the last round: one evaluation a proposal.
+    """States from a mixture of Student distributions that is fitted to each chain's last round.
 
-    Where the chain's law is a few clouds, each nearly normal, most proposals are accepted, and a scan leaves nothing of
-    the state before it; modes change places too. RemoteEvaluator few are accepted, so it is best together with a walk,
-    `Cycle(Evolution(), Fitted())`. For real variables alone, on the whole line where they are bounded.
+    One evaluation per proposal. If the chain's distribution consists of a few nearly normal clusters, most proposals
+    are accepted, and the state after a scan is independent of the one before, even between modes. Otherwise few are
+    accepted, so it is best combined with a random walk, `Cycle(Evolution(), Fitted())`. For real variables only;
+    bounded ones are first transformed to the whole line.
 
     Parameters
     ----------
     moves
-        How many proposals each scan makes.
+        Proposals per scan.
     archive
-        How many draws each chain keeps for the fit; by default fifty a coordinate.
+        Number of draws that each chain keeps for the fit; by default fifty per coordinate.
     freedom
-        Degrees of freedom: the fewer, the heavier the proposal's tails.
+        Degrees of freedom: the fewer, the heavier the tails of the proposal.
 
     Examples
     --------
@@ -168,74 +215,97 @@ class Fitted:
             raise OptionError(f"Fitted(freedom={self.freedom!r}): give a positive number of degrees of freedom.")
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for a target: laws for each chain, fitted to its own draws in the last round."""
+        """Bind to a target, with a mixture for each chain, fitted to its own draws in the last round."""
         block = all_coordinates(target, coordinates)
         check_real("Fitted", target, block)
         count = len(block)
         room = self.archive or 50 * count + 50
-        head = np.array([self.moves, count, room, self.freedom], dtype=np.float64)
+        size = component_size(count)
+
+        def start(draw: Draw) -> FloatArray:
+            row = new_row(
+                Parameters,
+                (size,),
+                moves=self.moves,
+                count=count,
+                room=room,
+                freedom=self.freedom,
+                component_size=size,
+            )
+            store_mixture(row, on_line(target.program, block, draw(room)))
+            return row
+
+        n_statistics = size_of(Statistics, room * count, count)
         return Bound(
             kernel=explore,
             data=(block,),
-            start=partial(first_laws, target.program, block, head),
-            n_statistics=RECORD + room * count,
-            n_scratch=4 * count,
+            start=start,
+            n_parameters=size_of(Parameters, size),
+            n_statistics=n_statistics,
+            n_scratch=size_of(Scratch, room * count, count) - n_statistics,
             tune=tune,
             carry=carry_nearest,
             merge=partial(merge, count),
         )
 
 
-def first_laws(program: Program, block: IntArray, head: FloatArray, draw: Draw) -> FloatArray:
-    """Return the first round's parameters: laws fitted to draws from the reference."""
-    row = np.concatenate([head, np.zeros(1 + MOST_CENTRES * size_of_law(len(block)))])
-    store_laws(row, on_line(program, block, draw(int(head[ROOM]))))
-    return row
+def component_size(count: int) -> int:
+    """Return how many numbers describe a component."""
+    return size_of(Component, count, count * (count + 1) // 2)
+
+
+def components_of(row: FloatArray) -> FloatArray:
+    """Return the components in a chain's row of parameters, one per row, also those that are not in use."""
+    size = int(row[Parameters.component_size])
+    return columns(row, Parameters.components, size).reshape(MAX_CENTRES, size)
 
 
 def tune(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
-    """Return new laws by chain."""
+    """Return each chain's parameters with a new mixture."""
     tuned = parameters.copy()
-    count, room = int(parameters[0, COUNT]), int(parameters[0, ROOM])
+    count, room = int(parameters[0, Parameters.count]), int(parameters[0, Parameters.room])
     seen = [recorded(row, count) for row in statistics]
     for chain, row in enumerate(tuned):
         points = new_archive(seen, chain, np.zeros((0, count)), room)
         if len(seen[chain]) > 0 and len(points) > count + 5:
-            store_laws(row, points)
+            store_mixture(row, points)
     return tuned
 
 
-def store_laws(row: FloatArray, points: FloatArray) -> None:
-    """Fit a law to each cloud of points.
+def store_mixture(row: FloatArray, points: FloatArray) -> None:
+    """Fit a component to each cluster of points.
 
-    Covariances of clouds of few points are drawn towards that of all clouds about their centres, and this towards its
-    diagonal, so that a factor exists.
+    Covariances of small clusters are shrunk towards the covariance within all clusters, and this towards its diagonal,
+    so that a factor exists.
     """
-    count, freedom = points.shape[1], float(row[FREEDOM])
+    count, freedom = points.shape[1], float(row[Parameters.freedom])
     units = spread_of(points)[1]
     points = points / units
-    centres = centres_of(points)[:MOST_CENTRES]
+    centres = centres_of(points)[:MAX_CENTRES]
     nearest = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
     about = points - centres[nearest]
     common = shrunk(about.T @ about / len(points), len(points))
-    size = size_of_law(count)
-    row[LAWS] = len(centres)
-    for law, centre in enumerate(centres):
-        own = about[nearest == law]
-        trust = len(own) / (len(own) + 4.0 * count)
-        scale = trust * shrunk(own.T @ own / max(len(own), 1), len(own)) + (1.0 - trust) * common
+    row[Parameters.n_components] = len(centres)
+    for number, centre in enumerate(centres):
+        inside = about[nearest == number]
+        trust = len(inside) / (len(inside) + 4.0 * count)
+        scale = trust * shrunk(inside.T @ inside / max(len(inside), 1), len(inside)) + (1.0 - trust) * common
         factor = np.linalg.cholesky(scale) * units[:, None]
-        weight = (len(own) + 1.0) / (len(points) + len(centres))
+        weight = (len(inside) + 1.0) / (len(points) + len(centres))
         constant = math.lgamma(0.5 * (freedom + count)) - math.lgamma(0.5 * freedom)
         constant -= 0.5 * count * math.log(freedom * math.pi) + float(np.sum(np.log(np.diag(factor))))
-        begin = FIRST + law * size
-        row[begin : begin + size] = np.concatenate(
-            [[weight, math.log(weight) + constant], centre * units, pack(factor)]
+        components_of(row)[number] = new_row(
+            Component,
+            (count, count * (count + 1) // 2),
+            weight=weight,
+            constant=math.log(weight) + constant,
+            centre=centre * units,
+            factor=pack(factor),
         )
 
 
 def shrunk(covariance: FloatArray, points: int) -> FloatArray:
-    """Draw a covariance towards its diagonal, the more so the fewer points it is of; no variance may be zero."""
+    """Shrink a covariance towards its diagonal, the more so the fewer points there are; no variance becomes zero."""
     variances = np.maximum(np.diag(covariance), 1e-6)
     trust = points / (points + len(variances) + 5.0)
     smaller = trust * covariance

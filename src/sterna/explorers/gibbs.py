@@ -1,13 +1,11 @@
-"""Gibbs sampling of finite coordinates: each is drawn from its exact conditional law, given all others."""
+"""Gibbs sampling of finite coordinates: each is drawn from its exact conditional distribution given all others."""
 
 import math
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba import types
 
 from sterna.engine import callback
 from sterna.engine.densities import coordinate_log_density
@@ -26,28 +24,43 @@ from sterna.engine.program import (
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.ground.compilation import as_address, as_pointer, caller, compiled, inlined
+from sterna.ground.compilation import as_address, caller, compiled, inlined, int_pointer
+from sterna.ground.rows import fields, new_row, size_of
 from sterna.ground.streams import Stream, uniform
 from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-MOST_VALUES = 256
+MAX_VALUES = 256
 
-# Places in a chain's row of parameters: updates in a scan, and number of coordinates.
-UPDATES, COUNT = 0, 1
-
-# A user's conditional law is compared with the target's at so many draws, coordinates of each, and betas.
+# A user's conditional distribution is compared with the target at so many draws, coordinates of each, and betas.
 CHECKED_DRAWS, CHECKED_COORDINATES, CHECKED_BETAS = 3, 4, (1.0, 0.5)
-LARGEST_DIFFERENCE = 1e-6
+MAX_DIFFERENCE = 1e-6
+
+
+@fields
+class Parameters:
+    """A chain's row of parameters: updates per scan, and number of coordinates."""
+
+    updates = 1
+    count = 1
+
+
+@fields
+class Function:
+    """The user's conditional distributions among the kernel's data."""
+
+    address = 1
+    handle = 1
+
 
 call_conditional = caller(CONDITIONAL)
 
 
 @inlined
 def takes_over(log_total: float, log_weight: float, stream: Stream) -> bool:
-    """Decide whether a value takes the place of the one drawn so far, which stands for values of that total weight.
+    """Draw whether a value replaces the one chosen so far among values of the given total weight.
 
-    Asked of one value after the other, this draws by weights that need never be known all at once.
+    Applied to one value after the other, this draws by weights that are never needed all at once.
     """
     return uniform(stream) * (1.0 + math.exp(log_total - log_weight)) < 1.0
 
@@ -61,13 +74,13 @@ def log_sum(a: float, b: float) -> float:
 
 @inlined
 def number_of_values(program: Program, i: int) -> int:
-    """Count the values of a finite coordinate."""
+    """Return how many values a finite coordinate has."""
     return 2 if program.value_type[i] == BINARY else int(program.upper[i] - program.lower[i]) + 1
 
 
 @inlined
 def value_at(program: Program, i: int, number: int) -> float:
-    """Return a value of a finite coordinate; a binary one has its two bounds, which need not be neighbours."""
+    """Return a value of a finite coordinate; those of a binary one are its bounds, which need not be neighbours."""
     step = program.upper[i] - program.lower[i] if program.value_type[i] == BINARY else 1.0
     return program.lower[i] + step * number
 
@@ -76,7 +89,7 @@ def value_at(program: Program, i: int, number: int) -> float:
 def draw_value(
     program: Program, x: FloatPointer, i: int, beta: float, log_densities: FloatPointer, stream: Stream
 ) -> None:
-    """Draw a finite coordinate from its exact conditional law, by evaluating all of its other values."""
+    """Draw a finite coordinate from its exact conditional distribution, by evaluating all of its other values."""
     here = x[i]
     reference_here = reference_of(program, x, i, here, log_densities)
     chosen, reference_chosen, likelihood_chosen = here, reference_here, log_densities[LOG_LIKELIHOOD]
@@ -110,20 +123,20 @@ def explore(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Draw coordinates in turn, each from its conditional law."""
-    coordinates = as_pointer(data[0], types.int64)
-    updates, count = int(parameters[UPDATES]), int(parameters[COUNT])
-    place = first_coordinate(updates, count, stream)
+    """Draw coordinates in turn, each from its conditional distribution."""
+    coordinates = int_pointer(data[0])
+    updates, count = int(parameters[Parameters.updates]), int(parameters[Parameters.count])
+    k = first_coordinate(updates, count, stream)
     for _ in range(updates):
-        draw_value(program, x, coordinates[place], beta, log_densities, stream)
-        place += 1
-        if place == count:
-            place = 0
+        draw_value(program, x, coordinates[k], beta, log_densities, stream)
+        k += 1
+        if k == count:
+            k = 0
 
 
 @compiled
 def draw_by_weights(log_weights: FloatPointer, count: int, stream: Stream) -> int:
-    """Draw a number below `count` by weights given as logarithms."""
+    """Draw an integer below `count` by the logarithms of its weights."""
     chosen, total = -1, -math.inf
     for number in range(count):
         weight = log_weights[number]
@@ -150,18 +163,19 @@ def explore_by_conditional(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Draw coordinates in turn by the user's conditional laws; without a local change, evaluate once at the end."""
-    coordinates, function = as_pointer(data[0], types.int64), as_pointer(data[1], types.int64)
-    updates, count = int(parameters[UPDATES]), int(parameters[COUNT])
-    place = first_coordinate(updates, count, stream)
+    """Draw coordinates in turn by the user's conditional distributions.
+
+    The row of statistics is working memory. Without a local change, the state is evaluated once, at the end.
+    """
+    coordinates, function = int_pointer(data[0]), int_pointer(data[1])
+    updates, count = int(parameters[Parameters.updates]), int(parameters[Parameters.count])
+    k = first_coordinate(updates, count, stream)
     changed = False
     for _ in range(updates):
-        i = coordinates[place]
+        i = coordinates[k]
         here, values = x[i], number_of_values(program, i)
-        call_conditional(
-            function[0],
-            (as_address(x), place, beta, as_address(statistics), values, program.data, function[1]),
-        )
+        weights, handle = as_address(statistics), function[Function.handle]
+        call_conditional(function[Function.address], (as_address(x), k, beta, weights, values, program.data, handle))
         value = value_at(program, i, draw_by_weights(statistics, values, stream))
         if value != here:
             changed = True
@@ -174,9 +188,9 @@ def explore_by_conditional(
             if program.likelihood_change != 0:
                 log_densities[LOG_LIKELIHOOD] = coordinate_likelihood(program, x, i, here, value, log_densities)
             x[i] = value
-        place += 1
-        if place == count:
-            place = 0
+        k += 1
+        if k == count:
+            k = 0
     if changed:
         if program.log_reference != 0 and program.reference_change == 0:
             log_densities[LOG_REFERENCE] = log_reference(program, x)
@@ -188,24 +202,24 @@ def explore_by_conditional(
 
 @dataclass(frozen=True)
 class Gibbs:
-    """Gibbs sampling: binary, categorical and small integer coordinates, each from its exact conditional law.
+    """Gibbs sampling: binary, categorical and small integer coordinates, each from its exact conditional distribution.
 
-    A coordinate of m values costs m - 1 evaluations, or as many local changes where the target has them. `Slice` asks
-    for fewer, and is the better choice for many values unless their conditional laws are known.
+    A coordinate with m values costs m - 1 evaluations, or as many local changes if the target has them. `Slice` needs
+    fewer, and is the better choice for many values unless their conditional distributions are known.
 
     Parameters
     ----------
     passes
-        How many times each scan updates every coordinate; a fraction updates that share of them.
+        Updates of each coordinate per scan; a fraction updates that share of the coordinates.
     conditional
-        A function of your own that knows the conditional laws: `conditional(i, beta, ...)` returns the logarithms of
-        the probabilities of all values of coordinate i, in increasing order and up to a constant. i counts the
-        coordinates that this explorer explores: in `{"z": Gibbs(conditional=...)}` those of z. Further parameters are
+        Your own function for the conditional distributions: `conditional(i, beta, ...)` returns the logarithms of the
+        probabilities of all values of coordinate i, in increasing order of the values and up to a constant. The index i
+        counts the coordinates of this explorer: in `{"z": Gibbs(conditional=...)}` those of z. Further parameters are
         variables and data, by name. A scan then costs one evaluation, or local changes.
 
-        The law at beta is that of reference * likelihood**beta, so log-prior + beta * log-likelihood as a function
-        of that coordinate alone. It is used as it is: if it is wrong, so are the draws. A few states are compared with
-        the target at the start of every run.
+        The distribution at beta is reference * likelihood**beta, so that these are log-prior + beta * log-likelihood as
+        a function of that coordinate alone. If they are wrong, so are the draws. They are compared with the target at a
+        few states at the start of every run.
 
     Examples
     --------
@@ -226,75 +240,83 @@ class Gibbs:
     """
 
     passes: float = 1.0
-    conditional: Callable[..., Any] | None = None
+    conditional: Callable[..., object] | None = None
     name = "gibbs"
 
     def __post_init__(self) -> None:
         check_passes("Gibbs", self.passes)
         if self.conditional is not None and not callable(self.conditional):
-            raise OptionError(f"Gibbs(conditional={self.conditional!r}) is not a function.")
+            raise OptionError(
+                f"Gibbs(conditional={self.conditional!r}) is not a function: give def conditional(i, beta, ...)."
+            )
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for coordinates of a target, all of which must have few values."""
+        """Bind to coordinates of a target, all of which must have few values."""
         block = all_coordinates(target, coordinates)
-        most = check_finite(target, block)
-        row = np.array([updates_of(self.passes, len(block)), len(block)], dtype=np.float64)
+        max_values = check_finite(target, block)
+        row = new_row(Parameters, updates=updates_of(self.passes, len(block)), count=len(block))
         if self.conditional is None:
-            return Bound(kernel=explore, data=(block,), start=lambda draw: row)
+            return Bound(kernel=explore, data=(block,), start=lambda draw: row, n_parameters=len(row))
         entry, plain = target.conditional(self.conditional)
 
         def start(draw: Draw) -> FloatArray:
             check_conditional(target, plain, block, draw)
             return row
 
-        function = np.array([entry.address, entry.handle], dtype=np.int64)
+        function = np.zeros(size_of(Function), dtype=np.int64)
+        function[Function.address], function[Function.handle] = entry.address, entry.handle
         bound = Bound(
-            kernel=explore_by_conditional, data=(block, function), start=start, n_scratch=most, python=entry.notes
+            kernel=explore_by_conditional,
+            data=(block, function),
+            start=start,
+            n_parameters=len(row),
+            n_scratch=max_values,
+            python=entry.notes,
         )
         weakref.finalize(bound, callback.forget, [entry.handle])
         return bound
 
 
 def values_of(program: Program, i: int) -> FloatArray:
-    """Return all values of a finite coordinate, as compiled code counts them."""
+    """Return all values of a finite coordinate, in the order of `value_at`."""
     lower, upper = program.lower[i], program.upper[i]
     return np.array([lower, upper]) if program.value_type[i] == BINARY else np.arange(lower, upper + 1)
 
 
 def check_finite(target: ExplorableTarget, block: IntArray) -> int:
-    """Check that all coordinates of a block have few values, and return the largest number of them."""
+    """Check that all coordinates of a block have few values, and return the largest number of values."""
     program = target.program
     for v in target.space.variables:
-        own = block[(block >= v.start) & (block < v.stop)]
-        if len(own) == 0:
+        inside = block[(block >= v.start) & (block < v.stop)]
+        if len(inside) == 0:
             continue
         if v.value_type == REAL:
             raise OptionError(
-                f"Gibbs draws coordinates of finitely many values, and {v.name} is real: give a dict of explorers, "
+                f"Gibbs draws coordinates with finitely many values, and {v.name} is real: give a dict of explorers, "
                 f'such as {{"{v.name}": sterna.Slice(), ...}} with Gibbs() for the others.'
             )
-        if v.value_type != BINARY and (program.upper[own] - program.lower[own]).max() >= MOST_VALUES:
+        if v.value_type != BINARY and (program.upper[inside] - program.lower[inside]).max() >= MAX_VALUES:
             raise OptionError(
-                f"Gibbs evaluates every value of a coordinate, and {v.name} has more than {MOST_VALUES}: "
+                f"Gibbs evaluates every value of a coordinate, and {v.name} has more than {MAX_VALUES}: "
                 f'explore it by {{"{v.name}": sterna.Slice(), ...}}.'
             )
     return max(values_of(program, i).size for i in block)
 
 
-def check_conditional(target: ExplorableTarget, plain: Any, block: IntArray, draw: Draw) -> None:
-    """Compare a user's conditional laws with those of the target, at a few draws from the reference."""
+def check_conditional(target: ExplorableTarget, plain: Callable[..., None], block: IntArray, draw: Draw) -> None:
+    """Compare a user's conditional distributions with those of the target, at a few draws from the reference."""
     step = max(1, len(block) // CHECKED_COORDINATES)
     for state in draw(CHECKED_DRAWS):
-        for place in range(0, len(block), step):
-            log_densities = _evaluate_values(target, state, int(block[place]))
+        for k in range(0, len(block), step):
+            log_densities = _evaluate_values(target, state, int(block[k]))
             for beta in CHECKED_BETAS:
                 given = np.empty(len(log_densities))
-                plain(state, place, beta, given)
-                _compare(target, state, int(block[place]), beta, given, log_densities)
+                plain(state, k, beta, given)
+                _compare(target, state, int(block[k]), beta, given, log_densities)
 
 
 def _evaluate_values(target: ExplorableTarget, state: FloatArray, i: int) -> FloatArray:
-    """Both log-densities at all values of coordinate i."""
+    """Return both log-densities at all values of coordinate i."""
     values = values_of(target.program, i)
     states = np.repeat(state[None], len(values), axis=0)
     states[:, i] = values
@@ -306,16 +328,16 @@ def _compare(
 ) -> None:
     exact = log_densities[:, 0] + beta * log_densities[:, 1]
     if exact.max() == -np.inf:
-        # no chain comes here
+        # no chain visits this state
         return
-    wanted, got = (np.exp(part - part.max()) for part in (exact, given))
-    wanted, got = wanted / wanted.sum(), got / got.sum()
-    if not np.abs(wanted - got).max() <= LARGEST_DIFFERENCE:
+    right, got = (np.exp(part - part.max()) for part in (exact, given))
+    right, got = right / right.sum(), got / got.sum()
+    if not np.abs(right - got).max() <= MAX_DIFFERENCE:
         v = next(v for v in target.space.variables if v.start <= i < v.stop)
         name = v.name if v.shape == () else f"{v.name}[{', '.join(map(str, np.unravel_index(i - v.start, v.shape)))}]"
         raise OptionError(
             f"Gibbs(conditional=...) gives {name} the probabilities {np.array2string(got, precision=6)} at "
-            f"beta={beta}, where those of the target are {np.array2string(wanted, precision=6)}: it must return "
+            f"beta={beta}, and those of the target are {np.array2string(right, precision=6)}: it must return "
             "log-reference + beta * log-likelihood as a function of that coordinate, up to a constant. "
-            f"This was at {target.describe_point(state)}."
+            f"The state was {target.describe_point(state)}."
         )

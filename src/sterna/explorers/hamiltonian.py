@@ -1,8 +1,8 @@
-"""Hamiltonian Monte Carlo (Duane and others 1987), and its case of one step, MALA (Roberts and Tweedie 1996)."""
+"""Hamiltonian Monte Carlo (Duane and others 1987)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,18 +10,13 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.leapfrog import (
-    ACCEPTED,
-    DIVERGED,
-    FEWEST,
-    MOST,
+from sterna.explorers.shared.gradient_block import block_of, tables
+from sterna.explorers.shared.leapfrog import (
     PLAIN,
-    STEP_SIZE,
-    TRAJECTORIES,
-    TRIED,
+    Parameters,
+    Statistics,
     add_draw,
     begin,
-    block_of,
     kinetic_energy,
     leap,
     log_joint,
@@ -30,26 +25,26 @@ from sterna.explorers.leapfrog import (
     put_back,
     scratch_size,
     set_out,
-    statistics_size,
+    sizes_of_metric,
     store,
-    tables,
 )
-from sterna.explorers.metric import first_metric, tuned_metric, tuned_step_size
+from sterna.explorers.shared.metric import first_metric, tuned_metric, tuned_step_size
 from sterna.ground.compilation import compiled, inlined
+from sterna.ground.rows import new_row, size_of
 from sterna.ground.streams import Stream, fill_normals, uniform
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-# A trajectory of unstated length is a quarter turn of a normal law, after which the start is forgotten.
+# By default a trajectory is a quarter turn on a normal distribution, after which the start is forgotten.
 QUARTER_TURN = 0.5 * math.pi
-MOST_STEPS = 256
-# A trajectory whose energy is off by so much has met a curvature that its step is too long for. With tuned steps the
-# error has a deviation of about 1, and one of 30 is instability.
-DIVERGENT = 30.0
+MAX_STEPS = 256
+# A trajectory whose energy error is larger than this has met a curvature for which its step is too long. With tuned
+# steps the error has a standard deviation of about 1, and one of 30 means instability.
+MAX_ENERGY_ERROR = 30.0
 
 
 @inlined
 def walk(
-    program: Any,
+    program: Program,
     x: FloatPointer,
     log_densities: FloatPointer,
     beta: float,
@@ -59,29 +54,30 @@ def walk(
     stream: Stream,
     plain: bool,
 ) -> None:
-    """Run trajectories, each from a fresh velocity."""
+    """Run trajectories, each with a new velocity."""
     line, memory = open_line(program, parameters, statistics, data, plain)
     start, point = point_at(line, memory, 0), point_at(line, memory, 1)
     density = begin(program, line, start, x, log_densities, beta)
-    for _ in range(int(parameters[TRAJECTORIES])):
+    fewest, most = parameters[Parameters.min_steps], parameters[Parameters.max_steps]
+    for _ in range(int(parameters[Parameters.trajectories])):
         fill_normals(start.velocity, line.size, stream)
         before = density - kinetic_energy(line, start)
-        # drawn whatever the state
-        steps = int(parameters[FEWEST] + uniform(stream) * (parameters[MOST] - parameters[FEWEST] + 1.0))
+        # this does not depend on the state
+        steps = int(fewest + uniform(stream) * (most - fewest + 1.0))
         set_out(line, start, point)
         after, reached, reference, likelihood = -math.inf, -math.inf, -math.inf, -math.inf
-        leapt = leap(program, line, point, x, log_densities, beta, parameters[STEP_SIZE], steps)
+        leapt = leap(program, line, point, x, log_densities, beta, parameters[Parameters.step_size], steps)
         if leapt:
             after, reached, reference, likelihood = log_joint(program, line, point, x, log_densities, beta)
         probability = math.exp(min(after - before, 0.0)) if after > -math.inf else 0.0
         if uniform(stream) < probability:
             density, log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD] = reached, reference, likelihood
             store(line, point, x, start)
-        statistics[TRIED] += 1.0
-        statistics[ACCEPTED] += probability
-        # a wall of likelihood zero is no fault of the step size
-        if not leapt or -math.inf < after < before - DIVERGENT:
-            statistics[DIVERGED] += 1.0
+        statistics[Statistics.tried] += 1.0
+        statistics[Statistics.accepted] += probability
+        # entering a region of likelihood zero does not mean that the step is too long
+        if not leapt or -math.inf < after < before - MAX_ENERGY_ERROR:
+            statistics[Statistics.diverged] += 1.0
     put_back(line, start, x)
     add_draw(line, start, statistics)
 
@@ -125,15 +121,15 @@ class HMC:
     Parameters
     ----------
     steps
-        Leapfrog steps of a trajectory. By default as many as the chain's step size needs for a quarter turn of a normal
-        law of the learned covariance.
+        Leapfrog steps per trajectory; by default as many as the chain's step size requires for a quarter turn on a
+        normal distribution with the learned covariance.
     jitter
-        The number of steps is drawn from within this share of `steps`, evenly; 0 fixes it, which can lock the
-        trajectories to a period of the target.
+        The number of steps is uniform within this relative distance of `steps`. With 0 it is fixed, so that
+        trajectories can resonate with a period of the target.
     metric
-        "diagonal" or "dense": whether correlations are learned too, at the cost of the squared number of coordinates.
+        "diagonal", or "dense" to learn correlations too, at a cost that grows with the squared number of coordinates.
     trajectories
-        How many trajectories a scan has.
+        Trajectories per scan.
 
     Examples
     --------
@@ -158,62 +154,24 @@ class HMC:
             check_count("HMC", "steps", self.steps)
         if not 0.0 <= self.jitter <= 1.0:
             raise OptionError(
-                f"HMC(jitter={self.jitter!r}): the number of steps is drawn from within this share of it; "
+                f"HMC(jitter={self.jitter!r}): the number of steps is drawn within this relative distance of steps; "
                 "give a number from 0 to 1."
             )
         check_metric("HMC", self.metric)
         check_count("HMC", "trajectories", self.trajectories)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for a target: a metric and a step size for each chain."""
+        """Bind to a target, with a metric and a step size for each chain."""
 
         def with_steps(parameters: FloatArray) -> FloatArray:
-            """Set the least and greatest number of steps from the step size."""
-            lengths = np.clip(np.ceil(QUARTER_TURN / parameters[:, STEP_SIZE]), 1, MOST_STEPS)
+            """Set the bounds of the number of steps from the step size."""
+            lengths = np.clip(np.ceil(QUARTER_TURN / parameters[:, Parameters.step_size]), 1, MAX_STEPS)
             steps = lengths if self.steps is None else np.full(len(parameters), float(self.steps))
-            parameters[:, FEWEST] = np.maximum(1.0, np.ceil((1.0 - self.jitter) * steps))
-            parameters[:, MOST] = np.maximum(1.0, np.floor((1.0 + self.jitter) * steps))
+            parameters[:, Parameters.min_steps] = np.maximum(1.0, np.ceil((1.0 - self.jitter) * steps))
+            parameters[:, Parameters.max_steps] = np.maximum(1.0, np.floor((1.0 + self.jitter) * steps))
             return parameters
 
         return bind_walk("HMC", target, coordinates, self.metric, self.trajectories, 0.8, 2.0, with_steps)
-
-
-@dataclass(frozen=True)
-class MALA:
-    """The Metropolis-adjusted Langevin algorithm: trajectories of one leapfrog step.
-
-    Every chain learns its metric and its step size, for an acceptance of about 0.57, from round to round.
-
-    Parameters
-    ----------
-    metric
-        "diagonal" or "dense": whether correlations are learned too, at the cost of the squared number of coordinates.
-    trajectories
-        How many steps a scan has; by default d^0.35 of d coordinates.
-
-    Examples
-    --------
-    >>> import sterna
-    >>> from sterna.explorers.hamiltonian import MALA
-    >>> target = sterna.Target(
-    ...     lambda x: -8.0 * x**4, {"x": sterna.Normal(0, 1)}, gradient=lambda x: -32.0 * x**3
-    ... )
-    >>> sterna.sample(target, explorer=MALA(), n_chains=4, n_rounds=8, progress=False).explorer
-    'mala'
-    """
-
-    metric: str = "diagonal"
-    trajectories: int | None = None
-    name = "mala"
-
-    def __post_init__(self) -> None:
-        check_metric("MALA", self.metric)
-        if self.trajectories is not None:
-            check_count("MALA", "trajectories", self.trajectories)
-
-    def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for a target: a metric and a step size for each chain."""
-        return bind_walk("MALA", target, coordinates, self.metric, self.trajectories, 0.57, 3.0, lambda row: row)
 
 
 def bind_walk(
@@ -222,30 +180,44 @@ def bind_walk(
     coordinates: IntArray | None,
     metric: str,
     trajectories: int | None,
-    wanted: float,
+    acceptance: float,
     order: float,
-    with_steps: Any,
+    with_steps: Callable[[FloatArray], FloatArray],
 ) -> Bound:
-    """Bind trajectories whose log acceptance ratio deviates from 0 like the step size to the power `order`."""
+    """Bind trajectories, tuned to a mean acceptance.
+
+    The standard deviation of log acceptance ratios is proportional to the step size to the power `order`.
+    """
     block = block_of(what, target, coordinates)
     count, dense = len(block), metric == "dense"
     way, data = tables(target, block, dense)
     kernel = explore_plain if way == PLAIN else explore
+    given = sizes_of_metric(count, dense)
 
     def tune(parameters: FloatArray, statistics: FloatArray) -> FloatArray:
-        sized = tuned_step_size(parameters, statistics, wanted, order)
-        return np.asarray(with_steps(tuned_metric(sized, statistics, count)))
+        sized = tuned_step_size(parameters, statistics, acceptance, order)
+        return with_steps(tuned_metric(sized, statistics, count))
 
     def start(draw: Draw) -> FloatArray:
-        head = [trajectories or steps_of_scan(count), count ** (-0.5 / order), 1.0, 1.0, count, way]
-        row = np.concatenate([head, first_metric(target, block, dense, draw)])
+        row = new_row(
+            Parameters,
+            given,
+            trajectories=trajectories or steps_per_scan(count),
+            step_size=count ** (-0.5 / order),
+            min_steps=1,
+            max_steps=1,
+            count=count,
+            way=way,
+            **first_metric(target, block, dense, draw),
+        )
         return np.asarray(with_steps(row[None])[0])
 
     return Bound(
         kernel=target.kernels.get(kernel, kernel),
         data=data,
         start=start,
-        n_statistics=statistics_size(count, dense),
+        n_parameters=size_of(Parameters, *given),
+        n_statistics=size_of(Statistics, *given),
         n_scratch=scratch_size(count, target.dimension, points=2),
         tune=tune,
         diverged=share_diverged,
@@ -253,23 +225,23 @@ def bind_walk(
 
 
 def share_diverged(statistics: FloatArray) -> FloatArray:
-    """Return the share of every chain's trajectories that diverged; one alone says nothing, and does not count."""
-    diverged = statistics[:, DIVERGED]
-    return np.where(diverged > 1.0, diverged, 0.0) / np.maximum(statistics[:, TRIED], 1.0)
+    """Return each chain's share of trajectories that diverged; a single one does not count."""
+    diverged = statistics[:, Statistics.diverged]
+    return np.where(diverged > 1.0, diverged, 0.0) / np.maximum(statistics[:, Statistics.tried], 1.0)
 
 
-def steps_of_scan(count: int) -> int:
-    """Return how many single steps a scan has by default: so many that its memory hardly grows with the dimension."""
+def steps_per_scan(count: int) -> int:
+    """Return the default number of single steps per scan, such that memory hardly grows with the dimension."""
     return math.ceil(count**0.35)
 
 
 def check_metric(what: str, metric: str) -> None:
     """Check the metric's name."""
     if metric not in ("diagonal", "dense"):
-        raise OptionError(f'{what}(metric={metric!r}): the metric is "diagonal" or "dense".')
+        raise OptionError(f'{what}(metric={metric!r}) is not known: give "diagonal" or "dense".')
 
 
 def check_count(what: str, name: str, value: int) -> None:
     """Check a number of steps or trajectories."""
     if not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1):
-        raise OptionError(f"{what}({name}={value!r}): give a whole number from 1 up.")
+        raise OptionError(f"{what}({name}={value!r}): give a positive whole number.")

@@ -1,4 +1,4 @@
-"""A move of the user's own: one function that changes the state, and that sterna calls in every scan."""
+"""The user's own move: a function that changes the state, and that sterna calls in every scan."""
 
 import inspect
 import math
@@ -8,45 +8,41 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from sterna.engine import callback, moves
 from sterna.engine.moves import (
-    BETA,
-    COMPLAINT,
-    COMPLAINT_HANDLE,
-    CONSTANTS,
-    COORDINATES,
-    COUNT,
-    HEAD,
-    LOGS,
-    MOVE_ADDRESS,
-    MOVE_HANDLE,
-    NEWEST,
-    PROGRAM,
-    REMEMBERED,
-    REMEMBERED_LOGS,
-    STATE,
-    STREAM,
-    call_complaint,
+    MAX_REMEMBERED,
+    N_CONSTANTS,
+    RECORD_SIZE,
+    MoveConstants,
+    MoveRecord,
     call_move,
+    call_refusal,
 )
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood, log_reference, view
 from sterna.errors import EvaluationError, OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.ground.compilation import address_of, as_address, as_pointer, compiled, inlined
+from sterna.ground.compilation import (
+    address_of,
+    as_address,
+    compiled,
+    float_pointer,
+    inlined,
+    int_pointer,
+    offset_pointer,
+)
 from sterna.ground.streams import Stream
 from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # The first of the remembered states is the one from which the move began.
-START, MOST_REMEMBERED = 0, 3
+START = 0
 
 
 @inlined
 def is_inside(program: Program, coordinates: IntPointer, values: FloatPointer, count: int) -> bool:
-    """Whether values of some coordinates lie in their space; NaN does not."""
+    """Return whether the values of some coordinates lie in their space; NaN does not."""
     for k in range(count):
         i, value = coordinates[k], values[k]
         if not program.lower[i] <= value <= program.upper[i]:
@@ -60,8 +56,8 @@ def is_inside(program: Program, coordinates: IntPointer, values: FloatPointer, c
 
 @inlined
 def is_same(a: int, b: int, count: int) -> bool:
-    """Compare two vectors at addresses bit by bit."""
-    left, right = as_pointer(a, types.int64), as_pointer(b, types.int64)
+    """Return whether the vectors at two addresses have the same bits."""
+    left, right = int_pointer(a), int_pointer(b)
     k = 0
     while k < count and left[k] == right[k]:
         k += 1
@@ -69,86 +65,94 @@ def is_same(a: int, b: int, count: int) -> bool:
 
 
 @inlined
-def place_of(record: int, slot: int, count: int) -> int:
-    """Address of a remembered state; they follow the move's x."""
-    return record + 8 * (HEAD + (slot + 1) * count)
+def remembered_state(record: int, slot: int, count: int) -> int:
+    """Return the address of a remembered state; they follow the move's x."""
+    return record + 8 * (RECORD_SIZE + (slot + 1) * count)
+
+
+@inlined
+def log_densities_of(record: int, slot: int) -> FloatPointer:
+    """Return the pointer to both log-densities of a remembered state."""
+    return offset_pointer(float_pointer(record), MoveRecord.remembered_log_densities + 2 * slot)
 
 
 @inlined
 def write(x: FloatPointer, coordinates: IntPointer, values: int, count: int) -> None:
-    """Write values at an address into coordinates of the state."""
-    numbers = as_pointer(values, types.float64)
+    """Write the values at an address into coordinates of the state."""
+    new = float_pointer(values)
     for k in range(count):
-        x[coordinates[k]] = numbers[k]
+        x[coordinates[k]] = new[k]
 
 
 @inlined
 def slot_for_another(record: int, count: int) -> int:
-    """Choose where to remember one more state: not at the start nor at the present x, which are asked for again."""
-    words = as_pointer(record, types.int64)
-    if words[REMEMBERED] < MOST_REMEMBERED:
-        slot = words[REMEMBERED]
-        words[REMEMBERED] += 1
+    """Return the slot for another state; the start and the current x keep theirs, because they are needed again."""
+    words = int_pointer(record)
+    if words[MoveRecord.remembered] < MAX_REMEMBERED:
+        slot = words[MoveRecord.remembered]
+        words[MoveRecord.remembered] += 1
     else:
-        slot = 3 - words[NEWEST]
-        if is_same(place_of(record, slot, count), record + 8 * HEAD, count):
-            slot = words[NEWEST]
-    words[NEWEST] = slot
+        slot = 3 - words[MoveRecord.newest]
+        if is_same(remembered_state(record, slot, count), record + 8 * RECORD_SIZE, count):
+            slot = words[MoveRecord.newest]
+    words[MoveRecord.newest] = slot
     return slot
 
 
 @compiled
 def find_or_evaluate(record: int, values: int, count: int) -> int:
-    """Return the slot that remembers a state, after an evaluation if need be; -1 where the reference is zero.
+    """Return the slot that remembers a state, after evaluating it if necessary; -1 if the reference is zero.
 
-    The evaluation takes place in the replica's own memory, so that an error names the point.
+    The evaluation takes place in the replica's own memory, so that an error can report the state.
     """
-    words, numbers = as_pointer(record, types.int64), as_pointer(record, types.float64)
-    for slot in range(words[REMEMBERED]):
-        if is_same(place_of(record, slot, count), values, count):
+    words = int_pointer(record)
+    for slot in range(words[MoveRecord.remembered]):
+        if is_same(remembered_state(record, slot, count), values, count):
             return slot
-    program = view(as_pointer(words[PROGRAM], types.int64))
-    coordinates = as_pointer(words[COORDINATES], types.int64)
-    if not is_inside(program, coordinates, as_pointer(values, types.float64), count):
+    program = view(int_pointer(words[MoveRecord.program]))
+    coordinates = int_pointer(words[MoveRecord.coordinates])
+    if not is_inside(program, coordinates, float_pointer(values), count):
         return -1
-    x, log_densities = as_pointer(words[STATE], types.float64), as_pointer(words[LOGS], types.float64)
+    x, log_densities = float_pointer(words[MoveRecord.state]), float_pointer(words[MoveRecord.log_densities])
     write(x, coordinates, values, count)
     reference, likelihood = log_reference(program, x), 0.0
     if reference > -math.inf:
         likelihood = log_likelihood(program, x, log_densities)
-    write(x, coordinates, place_of(record, START, count), count)
+    write(x, coordinates, remembered_state(record, START, count), count)
     if reference == -math.inf:
         return -1
     slot = slot_for_another(record, count)
-    target, source = as_pointer(place_of(record, slot, count), types.float64), as_pointer(values, types.float64)
+    target, source = float_pointer(remembered_state(record, slot, count)), float_pointer(values)
     for k in range(count):
         target[k] = source[k]
-    numbers[REMEMBERED_LOGS + 2 * slot] = reference
-    numbers[REMEMBERED_LOGS + 2 * slot + 1] = likelihood
+    found = log_densities_of(record, slot)
+    found[LOG_REFERENCE] = reference
+    found[LOG_LIKELIHOOD] = likelihood
     return slot
 
 
 @inlined
 def density_of(record: int, slot: int) -> float:
-    """Annealed log-density of a remembered state."""
-    numbers = as_pointer(record, types.float64)
-    place = REMEMBERED_LOGS + 2 * slot
-    return -math.inf if slot < 0 else annealed(numbers[place], numbers[BETA], numbers[place + 1])
+    """Return the annealed log-density of a remembered state, or -inf if the slot is -1."""
+    if slot < 0:
+        return -math.inf
+    found, beta = log_densities_of(record, slot), float_pointer(record)[MoveRecord.beta]
+    return annealed(found[LOG_REFERENCE], beta, found[LOG_LIKELIHOOD])
 
 
 @inlined
-def complain(record: int, values: int, size: int) -> None:
-    """Raise an error that says what is wrong with values."""
-    constants = as_pointer(as_pointer(record, types.int64)[CONSTANTS], types.int64)
-    call_complaint(constants[COMPLAINT], (values, size, constants[COMPLAINT_HANDLE]))
+def refuse(record: int, values: int, size: int) -> None:
+    """Raise the error for values to which a move must not go."""
+    constants = int_pointer(int_pointer(record)[MoveRecord.constants])
+    call_refusal(constants[MoveConstants.refuse], (values, size, constants[MoveConstants.refuse_handle]))
 
 
 @compiled
 def annealed_at(record: int, values: int, size: int) -> float:
-    """The annealed log-density at a vector, all other coordinates as they are: what a move knows as `log_density`."""
-    count = as_pointer(as_pointer(record, types.int64)[CONSTANTS], types.int64)[COUNT]
+    """Return the annealed log-density at a vector, given all other coordinates: the move's `log_density`."""
+    count = int_pointer(int_pointer(record)[MoveRecord.constants])[MoveConstants.count]
     if size != count:
-        complain(record, values, size)
+        refuse(record, values, size)
     return density_of(record, find_or_evaluate(record, values, count))
 
 
@@ -163,54 +167,58 @@ def explore(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Call the move on its coordinates; then both log-densities are those of the state that it left."""
-    coordinates, constants = as_pointer(data[0], types.int64), as_pointer(data[1], types.int64)
-    record, count = as_address(statistics), constants[COUNT]
-    words = as_pointer(record, types.int64)
-    words[PROGRAM], words[COORDINATES], words[CONSTANTS] = data[2], data[0], data[1]
-    words[STATE], words[LOGS], words[STREAM] = as_address(x), as_address(log_densities), as_address(stream)
-    words[REMEMBERED], words[NEWEST] = 1, START
-    statistics[BETA] = beta
-    statistics[REMEMBERED_LOGS], statistics[REMEMBERED_LOGS + 1] = (
-        log_densities[LOG_REFERENCE],
-        log_densities[LOG_LIKELIHOOD],
-    )
+    """Call the move on its coordinates, and set both log-densities to those of its new state.
+
+    The row of statistics is working memory: the move's record, its x, and remembered states.
+    """
+    coordinates, constants = int_pointer(data[0]), int_pointer(data[1])
+    record, count = as_address(statistics), constants[MoveConstants.count]
+    words = int_pointer(record)
+    words[MoveRecord.coordinates], words[MoveRecord.constants], words[MoveRecord.program] = data[0], data[1], data[2]
+    words[MoveRecord.state], words[MoveRecord.log_densities] = as_address(x), as_address(log_densities)
+    words[MoveRecord.stream] = as_address(stream)
+    words[MoveRecord.remembered], words[MoveRecord.newest] = 1, START
+    statistics[MoveRecord.beta] = beta
+    before = log_densities_of(record, START)
+    before[LOG_REFERENCE], before[LOG_LIKELIHOOD] = log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD]
+    x_of_move, start = record + 8 * RECORD_SIZE, remembered_state(record, START, count)
     for k in range(count):
-        statistics[HEAD + k] = statistics[HEAD + count + k] = x[coordinates[k]]
-    call_move(constants[MOVE_ADDRESS], (as_address(x), record, beta, program.data, constants[MOVE_HANDLE]))
-    own = record + 8 * HEAD
-    slot = find_or_evaluate(record, own, count)
+        float_pointer(x_of_move)[k] = float_pointer(start)[k] = x[coordinates[k]]
+    move, handle = constants[MoveConstants.move], constants[MoveConstants.move_handle]
+    call_move(move, (as_address(x), record, beta, program.data, handle))
+    slot = find_or_evaluate(record, x_of_move, count)
     if density_of(record, slot) == -math.inf:
-        complain(record, own, count)
-    write(x, coordinates, own, count)
-    log_densities[LOG_REFERENCE] = statistics[REMEMBERED_LOGS + 2 * slot]
-    log_densities[LOG_LIKELIHOOD] = statistics[REMEMBERED_LOGS + 2 * slot + 1]
+        refuse(record, x_of_move, count)
+    write(x, coordinates, x_of_move, count)
+    after = log_densities_of(record, slot)
+    log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD] = after[LOG_REFERENCE], after[LOG_LIKELIHOOD]
 
 
 @dataclass(frozen=True)
 class Move:
-    """A move of your own: a function that sterna calls once in every scan, for every chain.
+    """Your own move: a function that sterna calls once per scan and chain.
 
     `explorer=flip_sign` is short for `explorer=sterna.Move(flip_sign)`, also within `Cycle`, `Mix` and dicts. A move
-    alone seldom reaches every state; most go into a `Cycle` with another explorer.
+    alone seldom reaches every state, so that most are combined with another explorer in a `Cycle`.
 
     Parameters
     ----------
     function
         `function(x, log_density, rng)` changes the vector x in place, by `x[:] = new` or `x[i] = value`, and returns
-        nothing. It must leave the distribution of log-density `log_density` unchanged, as a Metropolis step does;
+        nothing. It must leave the distribution with log-density `log_density` unchanged, as a Metropolis step does;
         sterna cannot check that.
 
-        x has all coordinates, in the order of the reference; in a dict, `{"mu": move}`, those of its variables alone,
-        and all others stay as they are. `target.space.variables` says where each begins (`start`, `stop`). Integers are
-        whole numbers in x; a simplex is stored by fractions of a stick, a normal vector by standard normal numbers, and
-        all of a `PriorTransform` or `FittedReference` by its uniform or standard normal numbers.
+        x contains all coordinates, in the order of the reference; in a dict, `{"mu": move}`, those of its variables
+        only, while all others stay fixed. `target.space.variables` tells where each variable begins and ends (`start`,
+        `stop`). Integers are stored as whole numbers, a simplex by stick-breaking fractions, a normal vector by
+        standard normal coordinates, and a `PriorTransform` or `FittedReference` by its uniform or standard normal
+        coordinates.
 
-        `log_density(x)` is log-reference + beta * log-likelihood at any vector like x, and -inf outside of the support,
-        where the likelihood is not evaluated. The states from which a move began, at which it is, and which it asked
-        for last are remembered, so that asking again costs nothing.
+        `log_density(x)` is log-reference + beta * log-likelihood at any vector like x, and -inf outside the support,
+        where the likelihood is not evaluated. The state from which the move began, its current state and the last state
+        that it evaluated are remembered, so that evaluating them again costs nothing.
 
-        `rng` is a `numpy.random.Generator`. For compiled code `rng.integers` needs both of its bounds.
+        `rng` is a `numpy.random.Generator`. In compiled code `rng.integers` needs both bounds.
 
         Further parameters are entries of data, variables (their values before the move), and `beta`, by name.
 
@@ -230,7 +238,7 @@ class Move:
     'cycle(slice, flip_sign)'
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
 
     def __post_init__(self) -> None:
         if not callable(self.function) or isinstance(self.function, type):
@@ -238,7 +246,10 @@ class Move:
         try:
             signature = inspect.signature(getattr(self.function, "py_func", self.function))
         except (TypeError, ValueError):
-            raise OptionError(f"Move({self.function!r}): the parameters of this function are not known.") from None
+            raise OptionError(
+                f"Move({self.function!r}): the parameters of this function are not known: wrap it in a function "
+                "of your own, def move(x, log_density, rng)."
+            ) from None
         placed = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if len(placed) < 3:
             raise OptionError(
@@ -248,46 +259,43 @@ class Move:
 
     @property
     def name(self) -> str:
-        """The function's own name."""
+        """The name of the function."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Compile the function for coordinates of a target, or make it ready to be called back."""
+        """Bind to coordinates of a target: compile the function for them, or prepare to call it as Python."""
         block = all_coordinates(target, coordinates)
         what = f"The move {self.name}"
         entry = target.move(self.function, what, len(block))
-        complaint = callback.register(complaint_of(target, what, block))
-        constants = np.array(
-            [
-                len(block),
-                address_of(annealed_at, moves.EVALUATION),
-                entry.address,
-                entry.handle,
-                address_of(moves.python_complaint, moves.COMPLAINING),
-                complaint,
-                *moves.drawing_functions(),
-            ],
-            dtype=np.int64,
-        )
+        refusal = callback.register(refusal_of(target, what, block))
+        constants = np.zeros(N_CONSTANTS, dtype=np.int64)
+        constants[MoveConstants.count] = len(block)
+        constants[MoveConstants.evaluate] = address_of(annealed_at, moves.EVALUATION)
+        constants[MoveConstants.move], constants[MoveConstants.move_handle] = entry.address, entry.handle
+        constants[MoveConstants.refuse] = address_of(moves.python_refusal, moves.REFUSAL)
+        constants[MoveConstants.refuse_handle] = refusal
+        drawing = [MoveConstants.next_64, MoveConstants.next_32, MoveConstants.next_double]
+        constants[drawing] = moves.drawing_functions()
         bound = Bound(
             kernel=explore,
             data=(block, constants, target.block),
             start=lambda draw: np.zeros(1),
-            n_scratch=HEAD + (1 + MOST_REMEMBERED) * len(block),
+            n_parameters=1,
+            n_scratch=RECORD_SIZE + (1 + MAX_REMEMBERED) * len(block),
             python=entry.notes,
         )
-        weakref.finalize(bound, callback.forget, [complaint, entry.handle])
+        weakref.finalize(bound, callback.forget, [refusal, entry.handle])
         return bound
 
 
 def as_move(explorer: Any) -> Any:
-    """Turn a function that a user gave as an explorer into a `Move`, and leave all else as it is."""
+    """Return a function that a user gave as an explorer as a `Move`, and anything else as it is."""
     plain = callable(explorer) and not isinstance(explorer, type) and not hasattr(explorer, "bind")
     return Move(explorer) if plain else explorer
 
 
-def complaint_of(target: ExplorableTarget, what: str, block: IntArray) -> Callable[[FloatArray], None]:
-    """Return what raises the error for a vector at which a move must not end, or that is not like x."""
+def refusal_of(target: ExplorableTarget, what: str, block: IntArray) -> Callable[[FloatArray], None]:
+    """Return the function that raises the error for a vector that is not like x, or at which a move must not end."""
     space, program = target.space, target.program
 
     def name_of(i: int) -> str:
@@ -299,7 +307,7 @@ def complaint_of(target: ExplorableTarget, what: str, block: IntArray) -> Callab
         if math.isnan(value):
             return "which is not a number"
         if not low <= value <= high:
-            return f"outside of its space from {low:g} to {high:g}"
+            return f"outside its space from {low:g} to {high:g}"
         if program.value_type[i] != REAL and value != math.floor(value):
             return "which is not an integer"
         if program.value_type[i] == BINARY and value not in (low, high):
@@ -321,4 +329,4 @@ def complaint_of(target: ExplorableTarget, what: str, block: IntArray) -> Callab
     return raise_error
 
 
-_ADVICE = "A move may only go where log_density(x) is above -inf: compare before you write into x."
+_ADVICE = "A move may only go to states with log_density(x) above -inf: compare before you write into x."

@@ -3,10 +3,8 @@
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numba import types
 
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import (
@@ -21,25 +19,42 @@ from sterna.engine.program import (
 from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.gibbs import draw_value
-from sterna.ground.compilation import as_pointer, compiled, inlined
+from sterna.ground.compilation import compiled, inlined, int_pointer
+from sterna.ground.rows import columns, field_pointer, fields, new_row, size_of, sizes
 from sterna.ground.streams import Stream, exponential, uniform
 from sterna.ground.values import BINARY, HUGE, INTEGER
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 MAX_DOUBLINGS = 30
-# A shrinkage divides the interval by e in the mean: so many lead from the longest interval to the shortest.
+# A shrinkage divides the interval by e on average, so that this many lead from the longest interval to the shortest.
 MAX_SHRINKS = 2000
 DRAWS_FOR_SPREAD = 100
-# Doubling makes the widest of these 2^30 times as long, which must still be a number.
-NARROWEST, WIDEST = 1e-300, 2.0**-32 * HUGE
+# Doubling makes an interval up to 2^30 times as long, which must still be a finite number.
+MIN_WIDTH, MAX_WIDTH = 1e-300, 2.0**-32 * HUGE
 
-# Places in a chain's row of parameters: updates in a scan, number of coordinates, and then their widths; behind these
-# are the widths of the first round.
-UPDATES, COUNT, WIDTHS = 0, 1, 2
-
-# Kinds of line along which a slice runs, each compiled on its own: integers, real numbers, and real numbers whose
-# reference is an independent normal distribution. The last is the most common and has neither bounds nor cases.
+# Types of line along which a slice runs, each compiled separately: integers, real numbers, and real numbers whose
+# reference is an independent normal distribution. The last is the most common and needs neither bounds nor branches.
 INTEGERS, REALS, NORMALS = 0, 1, 2
+
+(COUNT,) = sizes(1)
+
+
+@fields
+class Parameters:
+    """A chain's row of parameters: updates per scan, number of coordinates, their widths, those of the first round."""
+
+    updates = 1
+    count = 1
+    widths = COUNT
+    first_widths = COUNT
+
+
+@fields
+class Statistics:
+    """A chain's row of statistics: for each coordinate the sum of its moves, and how many updates moved it."""
+
+    moved = COUNT
+    moves = COUNT
 
 
 @inlined
@@ -53,10 +68,10 @@ def density_at(
     log_densities: FloatPointer,
     line: int,
 ) -> tuple[float, float, float]:
-    """Annealed log-density of coordinate i at a position, with its two parts (reference, likelihood).
+    """Return the annealed log-density of coordinate i at a position, and its parts (reference, likelihood).
 
-    An integer's position is anywhere in the cell of width 1 around it. Outside the support the density is
-    zero and neither function is called.
+    The position of an integer is anywhere in the cell of width 1 around it. Outside the support the density is zero,
+    and neither function is called.
     """
     if line == NORMALS:
         reference = normal_log_density(program.constants, 4 * i, position)
@@ -93,10 +108,10 @@ def reachable(
     at_left: float,
     at_right: float,
 ) -> bool:
-    """Neal's test: could doubling from the candidate have made the same interval?
+    """Return whether doubling from the candidate could have produced the same interval (Neal's test).
 
-    Ends not yet evaluated hold NaN; they are evaluated only where the test needs them. Halvings are counted, as lengths
-    would not tell when to stop where they round.
+    Ends that are not evaluated yet are NaN, and are evaluated only if the test needs them. Halvings are counted,
+    because a comparison of lengths could fail by rounding.
     """
     apart = False
     for _ in range(doublings):
@@ -134,7 +149,7 @@ def slice_update(
     start = here
     lowest, highest = program.lower[i], program.upper[i]
     if line == INTEGERS:
-        # A uniform place in the integer's cell makes the discrete law a continuous one.
+        # A uniform position in the integer's cell makes the discrete distribution a continuous one.
         start = here - 0.5 + uniform(stream)
         lowest, highest = lowest - 0.5, highest + 0.5
     reference_here = reference_of(program, x, i, here, log_densities)
@@ -175,14 +190,14 @@ def slice_update(
             inner_left = candidate
         else:
             inner_right = candidate
-    # The slice is narrower than floating point can tell apart: stay.
+    # The slice is narrower than the spacing of floating-point numbers: stay.
     x[i] = here
     return 0.0
 
 
 @inlined
 def sweep(
-    program: Any,
+    program: Program,
     x: FloatPointer,
     log_densities: FloatPointer,
     beta: float,
@@ -191,32 +206,35 @@ def sweep(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Update coordinates in turn, each with its width; for every one of them sum how far it moved, and how often.
+    """Update coordinates in turn, each with its width, and sum how far and how often each of them moved.
 
-    Where a slice holds only a few numbers that floating point can tell apart, most updates do not move. Those that do
-    tell how long it is.
+    If a slice contains only a few floating-point numbers, most updates do not move. Those that do show its length.
     """
-    coordinates = as_pointer(data[0], types.int64)
-    updates, count = int(parameters[UPDATES]), int(parameters[COUNT])
+    coordinates = int_pointer(data[0])
+    updates, count = int(parameters[Parameters.updates]), int(parameters[Parameters.count])
+    widths = field_pointer(parameters, Parameters.widths, count)
+    moved, moves = (
+        field_pointer(statistics, Statistics.moved, count),
+        field_pointer(statistics, Statistics.moves, count),
+    )
     independent = program.log_reference == 0
-    place = first_coordinate(updates, count, stream)
+    k = first_coordinate(updates, count, stream)
     for _ in range(updates):
-        i = coordinates[place]
+        i = coordinates[k]
         if program.value_type[i] == BINARY:
             draw_value(program, x, i, beta, log_densities, stream)
         else:
-            width = parameters[WIDTHS + place]
             if independent and program.family[i] == NORMAL:
-                moved = slice_update(program, x, i, beta, width, log_densities, stream, NORMALS)
+                distance = slice_update(program, x, i, beta, widths[k], log_densities, stream, NORMALS)
             elif program.value_type[i] == INTEGER:
-                moved = slice_update(program, x, i, beta, width, log_densities, stream, INTEGERS)
+                distance = slice_update(program, x, i, beta, widths[k], log_densities, stream, INTEGERS)
             else:
-                moved = slice_update(program, x, i, beta, width, log_densities, stream, REALS)
-            statistics[place] += moved
-            statistics[count + place] += 1.0 if moved > 0.0 else 0.0
-        place += 1
-        if place == count:
-            place = 0
+                distance = slice_update(program, x, i, beta, widths[k], log_densities, stream, REALS)
+            moved[k] += distance
+            moves[k] += 1.0 if distance > 0.0 else 0.0
+        k += 1
+        if k == count:
+            k = 0
 
 
 @compiled
@@ -245,22 +263,22 @@ def explore_whole(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Explore one replica by whole evaluations of the likelihood, though it may have a local change."""
+    """Explore one replica by full evaluations of the likelihood, even if it has a local change."""
     sweep(without_local_change(program), x, log_densities, beta, parameters, statistics, data, stream)
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Coordinate slice sampling, for real, integer and binary coordinates alike.
+    """Coordinate slice sampling, for real, integer and binary coordinates.
 
     Parameters
     ----------
     passes
-        How many times each scan updates every coordinate. A fraction updates that share of them;
-        0 leaves exploration to the reference chain alone.
+        Updates of each coordinate per scan. A fraction updates that share of the coordinates; with 0, the reference
+        chain alone explores.
     local
-        Whether to use the target's local change, if it has one. For variables that all terms of the likelihood know of,
-        the change is the difference of two evaluations, and one whole evaluation is cheaper.
+        Whether to use the target's local change, if it has one. For variables on which all terms of the likelihood
+        depend, a local change costs two evaluations, and one full evaluation is cheaper.
 
     Examples
     --------
@@ -280,19 +298,21 @@ class Slice:
         check_passes("Slice", self.passes)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
-        """Make ready for a target: a width for each coordinate and chain, tuned by how far it moves."""
+        """Bind to a target, with a width for each coordinate and chain, tuned by how far the coordinate moves."""
         block, program = all_coordinates(target, coordinates), target.program
-        updates = updates_of(self.passes, len(block))
+        count = len(block)
+        updates = updates_of(self.passes, count)
 
         def start(draw: Draw) -> FloatArray:
             widths = first_widths(program, block, draw)
-            return np.concatenate([[updates, len(block)], widths, widths])
+            return new_row(Parameters, (count,), updates=updates, count=count, widths=widths, first_widths=widths)
 
         return Bound(
             kernel=target.kernels.get(explore, explore) if self.local else explore_whole,
             data=(block,),
             start=start,
-            n_statistics=2 * len(block),
+            n_parameters=size_of(Parameters, count),
+            n_statistics=size_of(Statistics, count),
             tune=partial(tune_widths, program, block),
         )
 
@@ -300,8 +320,8 @@ class Slice:
 def first_widths(program: Program, block: IntArray, draw: Draw) -> FloatArray:
     """Return the widths of the first round, for every chain: the spread of draws from the reference.
 
-    A reference of many scales has a spread far below its largest draws. Doubling must be able to span these too, or a
-    chain that came there would never leave.
+    The spread of a reference with many scales is far below its largest draws. Doubling must be able to span these too,
+    otherwise a chain that came there would never leave.
     """
     draws = draw(DRAWS_FOR_SPREAD)[:, block]
     value_type, lower, upper = program.value_type[block], program.lower[block], program.upper[block]
@@ -311,31 +331,31 @@ def first_widths(program: Program, block: IntArray, draw: Draw) -> FloatArray:
     widths = np.maximum(spread, 2.0**-20 * span)
     widths = np.where(widths > 0, widths, 1.0)
     widths = np.where(value_type == INTEGER, np.maximum(widths, 2.0), widths)
-    # A small finite set is its own interval: nothing to double, nothing to tune.
+    # A small finite set is an interval itself: there is nothing to double or to tune.
     small = (value_type == INTEGER) & (upper < lower + 32)
-    return np.where(small, np.inf, _within_reason(program, block, widths))
+    return np.where(small, np.inf, _clip_widths(program, block, widths))
 
 
 def tune_widths(program: Program, block: IntArray, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
     """Return new widths by chain: three times the mean move, which is the mean length of a slice.
 
-    Two uniform points of an interval are a third of its length apart. A coordinate that did not move begins anew with
-    its first width, as the last may be too small for floating point to tell the ends of its interval apart.
+    Two uniform points of an interval are on average a third of its length apart. A coordinate that did not move returns
+    to its first width, because the ends of its last interval may have been equal as floating-point numbers.
     """
-    count = len(block)
-    moved, moves = statistics[:, :count], statistics[:, count:]
+    count, tuned = len(block), parameters.copy()
+    moved, moves = columns(statistics, Statistics.moved, count), columns(statistics, Statistics.moves, count)
     with np.errstate(over="ignore"):
-        tuned = _within_reason(program, block, 3.0 * (moved / np.maximum(moves, 1.0)))
-    first = parameters[:, WIDTHS + count :]
-    widths = np.where((moved > 0) & np.isfinite(first), tuned, first)
-    return np.hstack([parameters[:, :WIDTHS], widths, first])
+        widths = _clip_widths(program, block, 3.0 * (moved / np.maximum(moves, 1.0)))
+    first = columns(parameters, Parameters.first_widths, count)
+    columns(tuned, Parameters.widths, count)[:] = np.where((moved > 0) & np.isfinite(first), widths, first)
+    return tuned
 
 
-def _within_reason(program: Program, block: IntArray, widths: FloatArray) -> FloatArray:
-    """Keep widths inside the support and inside what floating point can double."""
-    whole = program.value_type[block] == INTEGER
+def _clip_widths(program: Program, block: IntArray, widths: FloatArray) -> FloatArray:
+    """Keep widths within the support, and within what can be doubled without overflow."""
+    integer = program.value_type[block] == INTEGER
     with np.errstate(over="ignore"):
         support = program.upper[block] - program.lower[block]
-    smallest = np.where(whole, 1.0, NARROWEST)
-    largest: Any = np.minimum(support + whole, WIDEST)
+    smallest = np.where(integer, 1.0, MIN_WIDTH)
+    largest = np.asarray(np.minimum(support + integer, MAX_WIDTH))
     return np.clip(widths, smallest, np.maximum(largest, smallest))

@@ -1,8 +1,8 @@
-"""How sterna compiles: cached machine code, and calls through a function's address.
+"""How sterna compiles: cached machine code, and calls by address.
 
-The engine is compiled once and kept on disk. What differs between targets (the likelihood, an explorer)
-is compiled on its own and enters the engine as an address, which costs about a nanosecond a call and
-lets exceptions through. A plain Python function enters in the same way, through a callback.
+The engine is compiled once and kept on disk. What differs between targets (the likelihood, an explorer) is compiled
+separately and called by its address, which costs about a nanosecond per call and lets exceptions pass. A plain Python
+function is called in the same way, through a callback.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ from sterna.types import FloatPointer, IntPointer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Hot functions take bare pointers, one word each and indexed like arrays; an array is seven words.
+# Kernels take bare pointers, which are one word each and indexed like arrays; an array is seven words.
 FLOATS = types.CPointer(types.float64)
 INTEGERS = types.CPointer(types.int64)
 WORDS = types.CPointer(types.uint64)
 
 
 def _stamp_of_package() -> str:
-    """A fingerprint of all of sterna's sources, as one cached function contains others."""
+    """Return a hash of all sources of sterna, because a cached function contains others."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
@@ -36,57 +36,57 @@ _STAMP = _stamp_of_package()
 
 
 def compiled(function: Function) -> Function:
-    """Compile to machine code at the first call and keep it on disk until any source of sterna changes.
+    """Compile to machine code at the first call, and keep that on disk until any source of sterna changes.
 
-    Such a function counts no references to arrays, which would cost it more than its arithmetic. So it must not
-    make an array or a string; one that must is `compiled_with_memory`.
+    Such a function does not count references to arrays, which could cost more than its arithmetic. So it must not make
+    an array or a string; use `compiled_with_memory` for one that does.
     """
     return _compile(function, nogil=True, _nrt=False, forceinline=False)
 
 
 def inlined(function: Function) -> Function:
-    """Compile like `compiled`, but always as part of the caller, so that what it passes as a constant is one."""
+    """Compile like `compiled`, but always as part of the caller, so that constants it passes remain constants."""
     return _compile(function, nogil=True, _nrt=False, forceinline=True)
 
 
 def compiled_with_memory(function: Function) -> Function:
-    """Compile like `compiled` a function that makes arrays."""
+    """Compile a function that makes arrays; otherwise like `compiled`."""
     return _compile(function, nogil=True, _nrt=True, forceinline=False)
 
 
 def compiled_callback(function: Function) -> Function:
-    """Compile like `compiled_with_memory` a function that goes back to Python, for which it takes the lock itself."""
+    """Compile a function that calls Python and acquires the lock itself; otherwise like `compiled_with_memory`."""
     return _compile(function, nogil=False, _nrt=True, forceinline=False)
 
 
 def _compile(function: Any, **options: bool) -> Any:
-    """Compile with all options said aloud, as a function compiled on behalf of another inherits those left out."""
+    """Compile with all options given, because a function that is compiled for another inherits the others."""
     try:
         dispatcher = njit(cache=True, error_model="numpy", **options)(function)
     except RuntimeError:
-        # there is no place on this machine where compiled code may be kept
+        # no directory of this machine can hold a cache
         return njit(error_model="numpy", **options)(function)
-    # Numba watches only the file of the function itself and would miss a change in what it inlines.
+    # Numba watches only the file of the function itself, and would miss changes in the functions that it contains.
     index = getattr(dispatcher._cache, "_cache_file", None)
     if index is not None:
         index._source_stamp = _STAMP
     return dispatcher
 
 
-def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function for compiled code that generates its own LLVM code; its first argument is the typing context."""
+def intrinsic(function: Callable[..., object]) -> Callable[..., Any]:
+    """Make a function that generates its own LLVM code; it is called without its first argument, the context."""
     return extending.intrinsic(function)
 
 
-def lowered(*argument_types: Any) -> Callable[[Function], Function]:
-    """Register the LLVM code of a call of an object, by the types of the object and of its arguments."""
+def lowered(*argument_types: object) -> Callable[[Function], Function]:
+    """Register the LLVM code that calls an object, by the types of the object and of its arguments."""
     return extending.lower_builtin(*argument_types)
 
 
-def overload(function: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Let compiled code call, instead of `function`, the implementation that is chosen by the types of the arguments.
+def overload(function: Callable[..., object]) -> Callable[[Function], Function]:
+    """Let compiled code call, instead of `function`, an implementation that is chosen by the types of the arguments.
 
-    The implementation becomes part of its caller. Its signature is not compared with that of the choosing function,
+    The implementation becomes part of its caller. Its signature is not compared with that of the decorated function,
     because Numba would compare annotations too.
     """
     options = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
@@ -105,7 +105,7 @@ def compiled_in_callers(function: Function) -> Function:
 def address_of(function: Any, signature: Any) -> int:
     """Compile `function` for `signature` and return the address of its machine code.
 
-    The caller must keep `function` alive for as long as the address is in use.
+    The caller must keep `function` alive as long as the address is in use.
     """
     function.compile(signature.args)
     result = function.overloads[signature.args]
@@ -115,13 +115,13 @@ def address_of(function: Any, signature: Any) -> int:
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 
 
-def caller(signature: Any) -> Any:
-    """Make `call(address, (argument, ...))` for compiled functions of one signature."""
+def caller(signature: Any) -> Callable[..., Any]:
+    """Return `call(address, (argument, ...))` for compiled functions of one signature."""
     result_type, argument_types = signature.return_type, signature.args
 
     @intrinsic
-    def call(typing_context: Any, address: Any, arguments: Any) -> Any:
-        def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+    def call(typing_context: object, address: object, arguments: object) -> object:
+        def generate(context: Any, builder: Any, _: object, values: Any) -> object:
             function_type = context.call_conv.get_function_type(result_type, argument_types)
             pointer = builder.inttoptr(values[0], function_type.as_pointer())
             status, result = context.call_conv.call_function(
@@ -141,43 +141,43 @@ def caller(signature: Any) -> Any:
 
 
 @intrinsic
-def as_pointer(typing_context: Any, address: Any, dtype: Any) -> Any:
-    """Turn an address into a typed pointer, which can be indexed like an array."""
+def as_pointer(typing_context: object, address: object, dtype: Any) -> object:
+    """Return the typed pointer to an address, which can be indexed like an array."""
     pointer_type = types.CPointer(dtype.dtype)
 
-    def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
         return builder.inttoptr(values[0], context.get_value_type(pointer_type))
 
     return pointer_type(types.int64, dtype), generate
 
 
 @intrinsic
-def as_address(typing_context: Any, pointer: Any) -> Any:
-    """Turn a pointer back into an address."""
+def as_address(typing_context: object, pointer: object) -> object:
+    """Return the address of a pointer."""
 
-    def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
         return builder.ptrtoint(values[0], context.get_value_type(types.int64))
 
     return types.int64(pointer), generate
 
 
 @intrinsic
-def row(typing_context: Any, array: Any, index: Any) -> Any:
-    """Pointer to a row of a C-contiguous matrix."""
+def row(typing_context: object, array: Any, index: object) -> object:
+    """Return the pointer to a row of a C-contiguous matrix."""
     pointer_type = types.CPointer(array.dtype)
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
         matrix = context.make_array(array)(context, builder, values[0])
         columns = builder.extract_value(matrix.shape, 1)
-        place = builder.mul(values[1], columns)
-        return builder.gep(matrix.data, [place])
+        first = builder.mul(values[1], columns)
+        return builder.gep(matrix.data, [first])
 
     return pointer_type(array, types.int64), generate
 
 
 @inlined
 def offset_pointer(pointer: FloatPointer, entries: int) -> FloatPointer:
-    """Return the pointer to a later entry."""
+    """Return the pointer to the entry that is so many entries further."""
     return as_pointer(as_address(pointer) + 8 * entries, types.float64)
 
 

@@ -1,6 +1,7 @@
-"""Compiling a user's own function, with the functions that it calls and a key for the values that it captures.
+"""Compiling a user's function together with the functions that it calls.
 
-Numba freezes captured values into machine code, so a function is compiled again when one of them has changed.
+Numba freezes the values that a function captures into machine code, so the function is compiled again if one of them
+has changed.
 """
 
 import dis
@@ -10,37 +11,37 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 
-# Numba copies arrays that a function captures into its machine code; beyond this it takes too long.
-_LARGEST_CAPTURE = 100_000
+# Numba copies captured arrays into machine code, which takes too long if they have more elements than this.
+_MAX_CAPTURE = 100_000
 
 
 class CannotCompile(Exception):  # noqa: N818
-    """Why a function has to run as Python; never reaches the user as an error."""
+    """The reason why a function must run as Python; never shown to the user as an error."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bridged:
-    """A function of one flat state, or of a generator, that another library makes and compiles when asked to."""
+    """A function of one flat state, or of a generator, that another library makes and compiles on request."""
 
     plain: Callable[[Any], Any]
     compile: Callable[[], Any]
-    """Returns what Numba compiled, or raises `CannotCompile`, whose empty message makes no note."""
+    """Returns the compiled function, or raises `CannotCompile`; an empty message makes no note."""
     compile_whole: Callable[[], Any] | None = None
-    """Of a likelihood's gradient: compiles the gradient of log-reference + beta * log-likelihood, of state and beta."""
+    """For a likelihood's gradient: compiles that of log-reference + beta * log-likelihood, of state and beta."""
 
-    def __call__(self, argument: Any, /) -> Any:
+    def __call__(self, argument: object, /) -> Any:
         """Call it as Python."""
         return self.plain(argument)
 
 
 def compile_user_function(function: Callable[..., Any]) -> Any:
-    """Compile a user's own function, or say why that cannot be."""
+    """Compile a user's function, or raise `CannotCompile` with the reason."""
     if isinstance(function, Bridged):
         return function.compile()
     if hasattr(function, "py_func"):
@@ -53,17 +54,17 @@ def compile_user_function(function: Callable[..., Any]) -> Any:
 
 
 @lru_cache(maxsize=128)
-def _compiled_once(function: Callable[..., Any], captured: tuple[Any, ...]) -> Any:
+def _compiled_once(function: FunctionType, captured: tuple[object, ...]) -> Any:
     return _compile(with_compiled_helpers(function))
 
 
-def _compile(function: Any) -> Any:
-    # Without the check an index out of bounds would read foreign memory and sample a plausible wrong answer.
+def _compile(function: FunctionType) -> Any:
+    # Without the check, an index out of bounds would read other memory and give a plausible but wrong result.
     return numba.njit(nogil=True, error_model="numpy", boundscheck=True)(function)
 
 
-def with_compiled_helpers(function: Any, within: tuple[Any, ...] = ()) -> Any:
-    """Return the function with the plain Python functions that it calls compiled too, and theirs."""
+def with_compiled_helpers(function: FunctionType, within: tuple[object, ...] = ()) -> FunctionType:
+    """Return the function with all plain Python functions that it calls, directly or not, compiled too."""
     _refuse_assignments(function)
     inner = (*within, function)
     helpers = {name: _compile(with_compiled_helpers(value, inner)) for name, value in _helpers(function, inner).items()}
@@ -77,16 +78,16 @@ def with_compiled_helpers(function: Any, within: tuple[Any, ...] = ()) -> Any:
     return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
 
 
-def _refuse_assignments(function: Any) -> None:
-    """Refuse what assigns to a variable of the function around it, which Numba leaves out without a word."""
+def _refuse_assignments(function: FunctionType) -> None:
+    """Refuse a function that assigns to a variable of an enclosing function, which Numba ignores silently."""
     stored = {one.argval for one in dis.get_instructions(function) if one.opname == "STORE_DEREF"}
     outer = [name for name in function.__code__.co_freevars if name in stored]
     if outer:
-        raise CannotCompile(f"it assigns to {', '.join(outer)} of the function around it")
+        raise CannotCompile(f"it assigns to {', '.join(outer)} of the enclosing function")
 
 
-def _helpers(function: Any, within: tuple[Any, ...]) -> dict[str, Any]:
-    """Plain functions of the user's that a function calls, but for those that call it (`within`) and for libraries."""
+def _helpers(function: FunctionType, within: tuple[object, ...]) -> dict[str, FunctionType]:
+    """Return the user's plain functions that a function calls, except those that call it (`within`)."""
     return {
         name: value
         for name, value in _captured_values(function).items()
@@ -96,18 +97,18 @@ def _helpers(function: Any, within: tuple[Any, ...]) -> dict[str, Any]:
     }
 
 
-def _captured(function: Callable[..., Any], within: tuple[Any, ...] = ()) -> tuple[Any, ...]:
-    """A fingerprint of the values that a function captures, as Numba freezes them into its machine code."""
+def _captured(function: FunctionType, within: tuple[object, ...] = ()) -> tuple[Any, ...]:
+    """Return a key of the values that a function captures, because Numba freezes them into machine code."""
     inner = (*within, function)
     helpers = _helpers(function, inner)
     values = sorted(_captured_values(function).items())
     return tuple((name, _fingerprint(name, value, helpers, inner)) for name, value in values)
 
 
-def _fingerprint(name: str, value: Any, helpers: Mapping[str, Any], within: tuple[Any, ...]) -> Any:
-    """What changes when a value does; objects that Numba does not look into stand for themselves, and stay alive."""
+def _fingerprint(name: str, value: object, helpers: Mapping[str, FunctionType], within: tuple[object, ...]) -> Any:
+    """Return a key that changes with a value; other objects are compared by identity, and kept alive."""
     if isinstance(value, np.ndarray):
-        if value.size > _LARGEST_CAPTURE:
+        if value.size > _MAX_CAPTURE:
             raise CannotCompile(
                 f"it captures the array {name!r} of {value.size} elements; pass it as data={{{name!r}: {name}}}"
             )
@@ -122,9 +123,9 @@ def _fingerprint(name: str, value: Any, helpers: Mapping[str, Any], within: tupl
 
 
 class _Identity:
-    """An object as a key, by identity."""
+    """An object as a key that is compared by identity."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -134,8 +135,8 @@ class _Identity:
         return id(self.value)
 
 
-def _captured_values(function: Any) -> dict[str, Any]:
-    """Values that a function reads from outside, also in comprehensions and inner functions, and from modules."""
+def _captured_values(function: FunctionType) -> dict[str, Any]:
+    """Return the values that a function reads from outside, also in comprehensions, inner functions and modules."""
     closure = inspect.getclosurevars(function)
     values = {**closure.nonlocals}
     names = _names_of(function.__code__)
@@ -151,13 +152,13 @@ def _captured_values(function: Any) -> dict[str, Any]:
     return values
 
 
-def _names_of(code: Any) -> set[str]:
+def _names_of(code: CodeType) -> set[str]:
     inner = [_names_of(constant) for constant in code.co_consts if inspect.iscode(constant)]
     return set(code.co_names).union(*inner)
 
 
 def short_reason(error: Exception) -> str:
-    """The line of Numba's long message that a user can act on."""
+    """Return the line of Numba's long message that helps a user."""
     if "NumPyRandomGeneratorType_integers" in str(error):
         return "compiled code needs both bounds of integers, as in rng.integers(0, n)"
     skip = (
@@ -175,10 +176,10 @@ def short_reason(error: Exception) -> str:
         "There are",
         ">>>",
     )
-    # colours, which Numba takes where colorama is installed
+    # without the colours that Numba uses if colorama is installed
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
     useful = [line for line in lines if line and not line.startswith(skip)]
     reason = useful[0] if useful else type(error).__name__
-    # the place of a module on this machine says nothing
+    # the path of a module does not help
     reason = re.sub(r" from '[^']*'", "", reason).rstrip(".:")
     return reason if len(reason) <= 200 else reason[:197] + "..."

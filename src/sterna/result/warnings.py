@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sterna.explorers.base import MOST_DIVERGED
+from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.diagnostics import summary_of
 from sterna.result.text import count
 from sterna.tuning.batches import student_quantile
@@ -142,11 +142,11 @@ def diverging_trajectories(result: "Result") -> str | None:
     """Warn of trajectories that diverged: they miss regions of high curvature, which nothing else shows."""
     worst = int(result.diverged.argmax())
     share = float(result.diverged[worst])
-    if share <= MOST_DIVERGED:
+    if share <= MAX_DIVERGED:
         return None
     return (
         f"At beta = {result.schedule[worst]:.3g}, {share:.1%} of the trajectories diverged (normal: less than "
-        f"{MOST_DIVERGED:.1%}), so the explorer {result.explorer} may not reach narrow parts of the target, such as "
+        f"{MAX_DIVERGED:.1%}), so the explorer {result.explorer} may not reach narrow parts of the target, such as "
         'the neck of a funnel. Use explorer="slice", or explorer="automala" for real variables: both adapt to them.'
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sterna.engine.index_process import Trips
 from sterna.result.text import count
 from sterna.run.state import RunState
 from sterna.tuning.barrier import without_saturation
@@ -109,7 +110,7 @@ class LineDisplay(Display):
     def line(self) -> str:
         """Round, scans, barrier, restarts, acceptance, rate and time left."""
         rejection, second = self._mean("rejection"), self._mean("second_rejection")
-        restarts = sum(int(record.trips[0]) for record in self.state.records)
+        restarts = sum(int(record.trips[Trips.restarts]) for record in self.state.records)
         now = time.perf_counter()
         rate = (self.round_done - self.round_done_before) / max(now - self.round_began, 1e-9)
         # a scan of later rounds may explore more chains, each of which costs as much as one so far

@@ -1,40 +1,19 @@
 """What a user gave as the target and as the explorer, read."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from sterna.errors import OptionError, TargetError
-from sterna.explorers.automala import AutoMALA
 from sterna.explorers.base import Explorer
 from sterna.explorers.composition import Blocks
-from sterna.explorers.elliptical import Elliptical
-from sterna.explorers.evolution import Evolution
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.fitted import Fitted
-from sterna.explorers.gibbs import Gibbs
-from sterna.explorers.hamiltonian import HMC, MALA
-from sterna.explorers.independence import Independence
-from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.move import as_move
-from sterna.explorers.slice import Slice
+from sterna.explorers.table import EXPLORERS
 from sterna.target.target import Target
 
 if TYPE_CHECKING:
     import pymc
-
-EXPLORERS: dict[str, Callable[[], Explorer]] = {
-    "slice": Slice,
-    "metropolis": Metropolis,
-    "evolution": Evolution,
-    "independence": Independence,
-    "fitted": Fitted,
-    "elliptical": Elliptical,
-    "hmc": HMC,
-    "mala": MALA,
-    "automala": AutoMALA,
-    "gibbs": Gibbs,
-}
 
 
 def as_target(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sterna.engine.record import BACKWARD, FORWARD, LOWER_PRODUCT, UPPER_PRODUCT
+from sterna.engine.record import Bridges
 from sterna.tuning.batches import Batches
 from sterna.tuning.steps import Steps
 from sterna.types import FloatArray
@@ -19,10 +19,13 @@ def bennett(batches: Batches, pivot: FloatArray) -> Steps:
     lower chain is E_lower[F] E_upper[F G] / E_upper[G], and likewise for G. That gives the least variance.
     """
     with np.errstate(all="ignore"):
-        up, down = batches.mean(batches.bridge[FORWARD]), batches.mean(batches.bridge[BACKWARD])
-        lower, upper = batches.mean(batches.bridge[LOWER_PRODUCT]), batches.mean(batches.bridge[UPPER_PRODUCT])
+        up, down, lower, upper = (
+            batches.mean(batches.bridge[which])
+            for which in (Bridges.forward, Bridges.backward, Bridges.lower_product, Bridges.upper_product)
+        )
         value = pivot + np.log(up) - np.log(down)
-        influence = batches.influence(batches.bridge[FORWARD]) / up - batches.influence(batches.bridge[BACKWARD]) / down
+        influence = batches.influence(batches.bridge[Bridges.forward]) / up
+        influence = influence - batches.influence(batches.bridge[Bridges.backward]) / down
         square = (lower + upper) / (up * down) - 2.0
         variance = np.where(np.isnan(square), np.inf, np.maximum(square, 0.0)) / batches.scans.sum()
     return Steps(value, influence, variance)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sterna.engine.record import AFTER, BEFORE, PRODUCT, SQUARE
+from sterna.engine.record import Moments
 from sterna.tuning.batches import Batches
 from sterna.types import FloatArray
 
@@ -25,7 +25,8 @@ class Energies:
 
 def energies(batches: Batches, centre: FloatArray) -> Energies:
     """Turn sums of powers around the round's centre into moments."""
-    after, square, before, product = (batches.moments[which] for which in (AFTER, SQUARE, BEFORE, PRODUCT))
+    after, before = batches.moments[Moments.after], batches.moments[Moments.before]
+    square, product = batches.moments[Moments.square], batches.moments[Moments.product]
     counts = np.repeat(batches.scans[:, :, None], len(centre), axis=2)
     counts[:, :, 0] -= batches.zeros
     with np.errstate(all="ignore"):

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sterna.engine.index_process import Trips
 from sterna.engine.record import Record
 from sterna.theory.cumulative_barrier import Barrier
 from sterna.theory.rates import predicted_round_trip_rate
@@ -175,9 +176,9 @@ def summarise_round(
         second_rejection=batches.mean(batches.second_rejection),
         evidence=evidence(schedule, pivot, batches, moments),
         energies=moments,
-        restarts_of_copies=tuple(int(record.trips[0]) for record in records),
-        round_trips=sum(int(record.trips[1]) for record in records),
-        first_restarts=tuple(int(record.trips[2]) or None for record in records),
+        restarts_of_copies=tuple(int(record.trips[Trips.restarts]) for record in records),
+        round_trips=sum(int(record.trips[Trips.round_trips]) for record in records),
+        first_restarts=tuple(int(record.trips[Trips.first_restart]) or None for record in records),
         predicted_round_trip_rate=predicted_round_trip_rate(rejection, scheme),
         positions=tuple(record.positions for record in records),
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sterna.engine.record import BACKWARD, BACKWARD_SQUARE, FORWARD, FORWARD_SQUARE
+from sterna.engine.record import Stones
 from sterna.tuning.batches import Batches
 from sterna.tuning.steps import Steps
 from sterna.types import FloatArray
@@ -14,8 +14,8 @@ def forward_stones(batches: Batches) -> Steps:
     The draws understate its variance if the largest weights are too rare to be drawn. The second moment of the weights
     is a mean over the upper chain, in which large weights are common.
     """
-    value, influence = _log_of_mean(batches, FORWARD)
-    square, _ = _log_of_mean(batches, FORWARD_SQUARE)
+    value, influence = _log_of_mean(batches, Stones.forward)
+    square, _ = _log_of_mean(batches, Stones.forward_square)
     return Steps(value, influence, _variance(square - value, batches))
 
 
@@ -25,8 +25,8 @@ def backward_stones(batches: Batches) -> Steps:
     The upper chain never visits states of zero likelihood. If these make up a share p0 of the reference, its estimate
     holds for the remaining share 1 - p0.
     """
-    value, influence = _log_of_mean(batches, BACKWARD)
-    square, _ = _log_of_mean(batches, BACKWARD_SQUARE)
+    value, influence = _log_of_mean(batches, Stones.backward)
+    square, _ = _log_of_mean(batches, Stones.backward_square)
     square -= value
     value, influence = -value, -influence
     share = batches.zero_share

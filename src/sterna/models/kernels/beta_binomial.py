@@ -163,4 +163,4 @@ class BetaBinomial:
             max_probability=self.max_probability,
         )
         data = (table, np.ascontiguousarray(self.trials), np.ascontiguousarray(self.failures))
-        return Bound(kernel=explore, data=data, start=lambda draw: row)
+        return Bound(kernel=explore, data=data, start=lambda draw: row, n_parameters=len(row))

@@ -232,6 +232,7 @@ class HeatBath:
             kernel=self.kernel,
             data=(self.adjacent, self.weights),
             start=lambda draw: row,
+            n_parameters=len(row),
             n_scratch=size_of(Scratch),
         )
 

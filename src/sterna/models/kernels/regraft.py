@@ -341,5 +341,6 @@ class Regraft:
             kernel=self.kernel,
             data=(self.observed, by_cell, pack(self.observed), totals),
             start=lambda draw: row,
+            n_parameters=len(row),
             n_scratch=size_of(Scratch, loci + 1, cells, (loci + 1) * words_of(cells)),
         )

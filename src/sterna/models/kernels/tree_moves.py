@@ -338,6 +338,7 @@ class TreeMoves:
             kernel=self.kernel,
             data=(self.tips, self.weights),
             start=lambda draw: row,
+            n_parameters=len(row),
             n_scratch=work_size(taxa, patterns) + tree_size(taxa),
         )
 

@@ -1,8 +1,8 @@
-"""Metropolis steps of several real coordinates at once, on the whole line: what joint random walks share.
+"""Metropolis steps of several real coordinates at once, on the unconstrained line.
 
-Bounded coordinates move as unbounded ones (`sterna.engine.unconstrained`), whose density has a Jacobian. So no
-proposal falls out of the support, a density that is infinite at a bound (a Beta of small shape) holds no state fast,
-and half lines are walked in steps of their own size at every scale.
+Bounded coordinates are transformed to unbounded ones (`sterna.engine.unconstrained`), whose density includes a
+Jacobian. So no proposal leaves the support, a density that is infinite at a bound (a Beta of small shape) does not trap
+a state, and steps on a half line are relative to its scale.
 """
 
 import math
@@ -21,13 +21,13 @@ from sterna.ground.values import REAL
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 DRAWS_FOR_SPREAD = 100
-# The scale of a random walk may change by this factor from one round to the next.
-MOST_CHANGE = 10.0
+# The largest factor by which the scale of a random walk may change from one round to the next.
+MAX_CHANGE = 10.0
 
 
 @inlined
 def acceptance(beta: float, log_ratio: float, here: float, there: float) -> float:
-    """Return the probability of going from one log-likelihood to another; `log_ratio` is that of all other factors."""
+    """Return the acceptance probability from both log-likelihoods and the logarithm of all other factors."""
     if beta > 0.0:
         if there == -math.inf:
             return 0.0
@@ -37,7 +37,7 @@ def acceptance(beta: float, log_ratio: float, here: float, there: float) -> floa
 
 @compiled
 def block_reference(program: Program, x: FloatPointer, coordinates: IntPointer, count: int) -> float:
-    """Log-density of the reference, as far as it depends on the coordinates of the block."""
+    """Return the reference's log-density, up to terms that do not depend on the coordinates of the block."""
     if program.log_reference != 0:
         return log_reference(program, x)
     total = 0.0
@@ -49,7 +49,7 @@ def block_reference(program: Program, x: FloatPointer, coordinates: IntPointer, 
 
 @compiled
 def read_line(program: Program, x: FloatPointer, coordinates: IntPointer, count: int, line: FloatPointer) -> float:
-    """Write where the coordinates are on the line, and return the log-Jacobian there."""
+    """Write the coordinates' positions on the line, and return the log-Jacobian there."""
     total = 0.0
     for k in range(count):
         i = coordinates[k]
@@ -60,7 +60,7 @@ def read_line(program: Program, x: FloatPointer, coordinates: IntPointer, count:
 
 @inlined
 def write_line(program: Program, x: FloatPointer, coordinates: IntPointer, count: int, line: FloatPointer) -> bool:
-    """Take the coordinates from the line, and return whether all of them are numbers inside their bounds."""
+    """Set the coordinates from their positions on the line, and return whether all of them are within their bounds."""
     inside = True
     for k in range(count):
         i = coordinates[k]
@@ -83,11 +83,11 @@ def step(
     log_factor: float,
     stream: Stream,
 ) -> float:
-    """Go from `here` on the line to `there`, or stay, by Metropolis' rule; return the acceptance probability.
+    """Go from `here` on the line to `there`, or stay, by the Metropolis rule; return the acceptance probability.
 
-    `log_factor` is the logarithm of what else belongs into the ratio: of the two proposal densities, say. `kept` is
-    working memory. The place on the line is read back from the stored value, so that the rule compares functions of
-    states alone, also where rounding near a bound makes several places one value. Costs one evaluation at most.
+    `log_factor` is the logarithm of other factors of the ratio, such as the two proposal densities. `kept` is working
+    memory. The position on the line is read back from the stored value, so that the rule compares functions of states
+    alone, even if several positions near a bound round to one value. Costs at most one evaluation.
     """
     log_ratio = log_factor - block_reference(program, x, coordinates, count)
     log_ratio -= read_line(program, x, coordinates, count, here)
@@ -119,7 +119,7 @@ def step(
 
 
 def on_line(program: Program, block: IntArray, states: FloatArray) -> FloatArray:
-    """Read rows of states on the line."""
+    """Return the positions on the line of many states."""
     rows = [
         [to_line(value, program.lower[i], program.upper[i]) for i, value in zip(block, state[block], strict=True)]
         for state in states
@@ -128,38 +128,41 @@ def on_line(program: Program, block: IntArray, states: FloatArray) -> FloatArray
 
 
 def spread_of(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return centre and spread of every column by median and median deviation, which heavy tails do not move."""
+    """Return centre and spread of every column by its median and median deviation, which resist heavy tails."""
     centre = np.median(points, axis=0)
     spread = 1.4826 * np.median(np.abs(points - centre), axis=0)
     return centre, np.where(spread > 0, spread, 1.0)
 
 
 def best_scale(count: int) -> float:
-    """Scale of a random walk, in standard deviations, that is best for a normal law (Roberts and Rosenthal 2001)."""
+    """Return the best scale of a random walk on a normal distribution, in standard deviations.
+
+    From Roberts and Rosenthal (2001).
+    """
     return 2.38 / math.sqrt(max(count, 1))
 
 
 def change_of_scale(count: int, proposed: FloatArray, accepted: FloatArray) -> FloatArray:
-    """Return by what factor to change the scale of random walks, from their acceptance.
+    """Return the factor by which to change the scale of random walks, from their acceptance.
 
-    A walk of scale s is accepted with probability 2 Phi(-c s), where c depends on the law (Roberts, Gelman and Gilks
-    1997). So one measurement shows which s brings the acceptance that is best: 0.44 in one dimension, 0.234 in many.
-    What few proposals say counts for less.
+    A walk of scale s is accepted with probability 2 Phi(-c s), where c depends on the distribution (Roberts, Gelman and
+    Gilks 1997). So one measurement determines the s of the best acceptance: 0.44 in one dimension, 0.234 in many. A
+    small number of proposals counts for less.
     """
     best = 0.234 + 0.206 / max(count, 1)
     share = np.clip(accepted / np.maximum(proposed, 1.0), 1e-6, 1.0 - 1e-6)
-    change = np.clip(ndtri(0.5 * best) / ndtri(0.5 * share), 1.0 / MOST_CHANGE, MOST_CHANGE)
+    change = np.clip(ndtri(0.5 * best) / ndtri(0.5 * share), 1.0 / MAX_CHANGE, MAX_CHANGE)
     return np.asarray(change ** (proposed / (proposed + 10.0)))
 
 
 def check_moves(what: str, moves: int | None) -> None:
-    """Check the number of proposals in a scan."""
+    """Check the number of proposals per scan."""
     if moves is None:
         return
     if isinstance(moves, bool) or not isinstance(moves, (int, np.integer)) or moves < 1:
         raise OptionError(
-            f"{what}(moves={moves!r}): moves is the number of proposals in a scan, each of which costs one evaluation; "
-            "give a whole number from 1 up, or leave it out for one a coordinate."
+            f"{what}(moves={moves!r}): moves is the number of proposals per scan, each of which costs one evaluation; "
+            "give a positive integer, or leave it out for the default."
         )
 
 
@@ -172,6 +175,6 @@ def check_real(what: str, target: ExplorableTarget, block: IntArray) -> None:
     ]
     if names:
         raise OptionError(
-            f"{what} moves real variables along differences of draws, and {', '.join(names)} is not real: give it an "
-            f'explorer of its own, explorer={{"{names[0]}": sterna.Slice(), ...}}.'
+            f"{what} moves real variables, and {', '.join(names)} is not real: give it its own explorer, "
+            f'explorer={{"{names[0]}": sterna.Slice(), ...}}.'
         )

@@ -5,8 +5,9 @@ import pytest
 from kernels import apply_bound, draws_of
 
 import sterna
-from sterna.explorers.archive import EVERY, KEPT, RECORD, centres_of, merge, new_archive, recorded
-from sterna.explorers.evolution import Evolution
+from sterna.explorers.evolution import Evolution, Parameters
+from sterna.explorers.shared.archive import Statistics, centres_of, merge, new_archive, recorded
+from sterna.ground.rows import columns, size_of
 
 
 @pytest.mark.parametrize("room", [10, 11, 100])
@@ -16,24 +17,24 @@ def test_record_is_even(room, scans):
     target = sterna.models.normal(2)
     bound = Evolution(moves=1, archive=room).bind(target)
     row = bound.start(draws_of(target))
-    row[0] = 0.0
+    row[Parameters.moves] = 0.0
     states = np.arange(1.0, 2 * scans + 1).reshape(scans, 2)
     statistics = apply_bound(target, bound, states, 1.0, parameters=row, times=1)[2]
-    every = int(statistics[EVERY])
+    every = int(statistics[Statistics.every])
     assert np.array_equal(recorded(statistics, 2), states[::every])
-    assert min(scans, room // 2) <= statistics[KEPT] <= room
+    assert min(scans, room // 2) <= statistics[Statistics.kept] <= room
 
 
 def test_copies_merge_into_one_archive():
-    rows = [np.zeros((2, RECORD + 20)) for _ in range(3)]
+    rows = [np.zeros((2, size_of(Statistics, 20, 2))) for _ in range(3)]
     for number, row in enumerate(rows):
-        row[1, KEPT] = 8
-        row[1, RECORD : RECORD + 16] = number
+        row[1, Statistics.kept] = 8
+        columns(row[1], Statistics.points, 16, 2)[:] = number
     merged = merge(2, rows)
     points = recorded(merged[1], 2)
     assert len(points) == 10
     assert set(points[:, 0]) == {0.0, 1.0, 2.0}
-    assert merged[0, KEPT] == 0
+    assert merged[0, Statistics.kept] == 0
 
 
 def test_few_points_are_made_up_for():
