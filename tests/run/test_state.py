@@ -37,6 +37,10 @@ def log_posterior(mu, sigma):
     return -0.5 * (mu - 3.0) ** 2 / sigma**2 - np.log(sigma) - sigma
 
 
+def one(x):
+    return -x * x
+
+
 REFERENCE = {"x": sterna.Normal(0, 5), "z": sterna.Poisson(3)}
 TARGETS = {
     "compiled": lambda: sterna.Target(bimodal, REFERENCE),
@@ -153,6 +157,14 @@ def test_what_a_state_must_not_contain_is_refused():
         take_apart(Seconds(compile=threading.Event()))
     with pytest.raises(sterna.OptionError, match="does not know"):
         put_together({"Unheard": {}}, {})
+
+
+def test_a_state_of_another_run_is_refused():
+    state = begin_run(TARGETS["compiled"](), Options(**OPTIONS), explorer=SLICE, pause=pause_after(1))
+    with pytest.raises(sterna.OptionError, match="another explorer than metropolis"):
+        continue_run(TARGETS["compiled"](), state, explorer=sterna.Metropolis())
+    with pytest.raises(sterna.OptionError, match="2 coordinates, and one has 1"):
+        continue_run(sterna.Target(one, {"x": sterna.Normal()}), state, explorer=SLICE)
 
 
 def test_states_are_frozen():

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
+from sterna.errors import OptionError
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
 from sterna.result.result import Result
@@ -156,8 +157,25 @@ def continue_run(
     """
     prepared = target.prepare(state.cost)
     with running(prepared, explorer, state.settings, workers, progress) as (runtime, _):
+        check_fits(runtime, state)
         runtime.restore_fitted(state.fitted)
         return finish(runtime, run_rounds(runtime, state, pause))
+
+
+def check_fits(runtime: Runtime, state: RunState) -> None:
+    """Refuse a state of another target or explorer: compiled code would read beyond its arrays."""
+    dimension, bound = state.copies[0].states.shape[1], runtime.bound
+    if dimension != runtime.target.dimension:
+        raise OptionError(
+            f"The state is of a target with {dimension} coordinates, and {runtime.target.name} has "
+            f"{runtime.target.dimension}: give the target of the run."
+        )
+    widths = state.tuned.parameters.shape[1], state.statistics[0].shape[1]
+    if widths != (bound.n_parameters, bound.n_row):
+        raise OptionError(
+            f"The state is of another explorer than {runtime.explorer.name}: it has {widths[0]} parameters per chain, "
+            f"and this one has {bound.n_parameters}. Give the explorer of the run."
+        )
 
 
 @contextmanager
