@@ -8,6 +8,7 @@ import pytest
 from plain import Forks, Symbol, load, load_families
 
 from sterna.ground.rows import columns
+from sterna.ground.values import BINARY
 
 EVEN, ODD = 0, 1
 # A target on three points, and schedules of three and four chains.
@@ -163,7 +164,7 @@ def scan_matrix(parity, faults=None):
     program = program_code.Program(
         dimension=2, log_likelihood=1, likelihood_change=0, log_reference=0, reference_change=0, draw_reference=0,
         likelihood_gradient=0, reference_gradient=0, whole_gradient=0, data=0,
-        value_type=np.full(2, program_code.BINARY), lower=np.zeros(2), upper=np.ones(2),
+        value_type=np.full(2, BINARY), lower=np.zeros(2), upper=np.ones(2),
         family=np.full(2, numbers["Bernoulli"]), constants=logs_of_chance.ravel(), table=np.zeros(1),
     )  # fmt: skip
     return _scan_matrix(code, program, forks)

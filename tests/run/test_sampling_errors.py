@@ -38,7 +38,7 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"n_chains": "5"}, "n_chains='5' is not a whole number"),
         ({"n_chains": None}, "n_chains=None is not a whole number"),
         ({"n_chains": True}, "n_chains=True is not a whole number"),
-        ({"n_chains": "auto", "n_rounds": 0, "n_scans": 5}, "learns the number of chains while tuning"),
+        ({"n_chains": "auto", "n_rounds": 0, "n_scans": 5}, "learns the number of chains during tuning"),
         ({"n_copies": "many"}, "n_copies='many' is not a whole number"),
         ({"n_copies": 0}, "n_copies=0 must be at least 1"),
         ({"n_copies": 1.5}, "n_copies=1.5 is not a whole number"),
@@ -68,7 +68,7 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"explorer": 3}, "explorer=3: give an explorer such as sterna.Slice"),
         ({"explorer": sterna.Slice}, "explorer=.*Slice"),
         ({"schedule": [0.0, 1.0]}, r"schedule has shape \(2,\); with n_chains=4 give 4 numbers"),
-        ({"schedule": "steep"}, "schedule='steep': give a list of numbers"),
+        ({"schedule": "steep"}, "schedule='steep' is not numeric; give a list of numbers"),
         ({"schedule": [0.0, 0.7, 0.3, 1.0]}, "schedule=.*must increase strictly from exactly 0 to exactly 1"),
         ({"schedule": [0.0, 0.3, 0.3, 1.0]}, "schedule=.*must increase strictly"),
         ({"schedule": [0.1, 0.3, 0.6, 1.0]}, "schedule=.*from exactly 0"),
@@ -270,7 +270,7 @@ def test_array_of_one_number_is_no_number():
 def test_likelihood_that_is_zero_everywhere_has_no_start(way, n_copies):
     error = raised(sterna.InitialStateError, way(lambda mu, k: -math.inf), n_copies)
     assert f"The likelihood is zero (log_likelihood = -inf) at all of {4000 * n_copies} draws" in str(error)
-    assert "narrow the reference" in str(error)
+    assert "use a narrower reference" in str(error)
 
 
 @WAYS

@@ -59,7 +59,7 @@ def bits(result):
     parts = [record.draws for record in result.records] + [record.positions for record in result.records]
     parts += [one.index_process for one in result.rounds] + [result.schedule, result.rejection]
     estimates = [number for e in result.evidence.values() for number in (e.value, e.error)]
-    parts.append(np.array([*estimates, result.evaluations, result.restarts]))
+    parts.append(np.array([*estimates, result.evaluations, *(one.restarts for one in result.rounds)]))
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
@@ -112,7 +112,7 @@ def test_a_lost_state_is_noticed(tiny_blocks, tmp_path):
     faults = {
         "states": lambda s: s.copies[0].states.fill(0.1),
         "index process": lambda s: s.copies[0].leg.fill(0),
-        "parameters": lambda s: s.tuned.parameters.__imul__(1.5),
+        "widths": lambda s: s.tuned.parameters[:, 2:4].__imul__(1.5),
         "pivot": lambda s: s.tuned.pivot.__iadd__(0.1),
         "sums": lambda s: s.records[0].rejection.fill(0.0),
         "scans": lambda s: s.scans_done.__isub__(np.minimum(s.scans_done, 1)),
