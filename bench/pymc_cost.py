@@ -21,7 +21,8 @@ from report import Row, clock, race, show
 
 import sterna
 from sterna.bridges.pytensor_numba import machine_mode
-from sterna.engine.program import N_LOG_DENSITIES, gradient_often, refresh, view
+from sterna.engine.evaluation import gradient_often
+from sterna.engine.program import N_LOG_DENSITIES, refresh, view
 from sterna.engine.round import draw_states
 from sterna.ground.compilation import as_pointer
 from sterna.ground.streams import new_generator

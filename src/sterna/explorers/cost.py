@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sterna.engine.program import N_LOG_DENSITIES, evaluate_often, gradient_often
+from sterna.engine.evaluation import evaluate_often, gradient_often
+from sterna.engine.program import N_LOG_DENSITIES
 from sterna.engine.round import draw_states
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.streams import new_generator

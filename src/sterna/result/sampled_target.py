@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.engine.program import evaluate_reference
+from sterna.engine.evaluation import evaluate_reference
 from sterna.errors import TargetError
 from sterna.reference.space import Space, View
 from sterna.target.prepared import PreparedTarget

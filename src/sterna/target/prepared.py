@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import GRADIENT, Entry
-from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program, evaluate, evaluate_gradient
+from sterna.engine.evaluation import evaluate, evaluate_gradient
+from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program
 from sterna.errors import EvaluationError, TargetError
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost, measured
