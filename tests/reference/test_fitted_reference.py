@@ -196,7 +196,7 @@ def test_the_fit_is_a_mean_over_the_last_distribution_and_the_draws():
 
 
 def test_saved_parameters_give_the_same_bits():
-    first, second = (sterna.Target(two_modes, FittedReference(2)) for _ in range(2))
+    first, second = (sterna.Target(two_modes, FittedReference(2)).prepare() for _ in range(2))
     first.fitted.refit(np.random.default_rng(4).normal(1.0, 3.0, (50, 2)))
     mean, factor = first.fitted.parameters()
     second.fitted.set_parameters(mean, factor)

@@ -115,7 +115,7 @@ def test_a_transform_that_writes_into_its_argument_runs_on_a_copy():
         (lambda: sterna.PriorTransform(3.0, 2), "give a function"),
         (lambda: sterna.PriorTransform(transform, "a"), "names of the parameters, or their number"),
         (lambda: sterna.PriorTransform(transform, 0), "names of the parameters, or their number"),
-        (lambda: sterna.Target(log_likelihood, sterna.PriorTransform(transform, ["a", "a"])), "a name of its own"),
+        (lambda: sterna.Target(log_likelihood, sterna.PriorTransform(transform, ["a", "a"])), "its own name"),
         (lambda: sterna.Target(log_likelihood, sterna.PriorTransform(transform, 3)), r"shape \(2,\) for 3"),
         (
             lambda: sterna.Target(log_likelihood, NAMED, gradient=log_likelihood),

@@ -87,13 +87,12 @@ class Runtime:
         fitted = self.target.fitted
         if fitted is None:
             return None
-        return FittedDistribution(fitted.mean.copy(), fitted.factor.copy(), fitted.constant.copy())
+        return FittedDistribution(*fitted.parameters())
 
     def restore_fitted(self, distribution: FittedDistribution | None) -> None:
         """Give a fitted reference the distribution of a saved run; compiled code reads these arrays."""
         fitted = self.target.fitted
         if fitted is None or distribution is None:
             return
-        fitted.mean[:], fitted.factor[:] = distribution.mean, distribution.factor
-        fitted.constant[:] = distribution.constant
+        fitted.set_parameters(distribution.mean, distribution.factor)
         self.teams.send_functions_again()

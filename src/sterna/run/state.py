@@ -46,8 +46,6 @@ class FittedDistribution:
     mean: FloatArray
     factor: FloatArray
     """Cholesky factor of the covariance."""
-    constant: FloatArray
-    """Log of its normalising constant."""
 
 
 @dataclass(frozen=True)
