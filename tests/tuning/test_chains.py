@@ -239,7 +239,7 @@ def test_slow_exploration_takes_more_chains_and_says_so():
     """
     slow = run("normal", 20, 20.0, **SLOW)
     good = run("normal", 20, 20.0, n_rounds=11)
-    assert any("Exploration is slow" in note and "chains were taken" in note for note in slow.notes)
+    assert any("Exploration is slow" in note and "more than the barrier requires" in note for note in slow.notes)
     assert slow.settings.n_chains >= 1.8 * good.settings.n_chains
     assert not any("Exploration" in note for note in good.notes)
 
