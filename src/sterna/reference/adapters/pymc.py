@@ -49,8 +49,11 @@ def _constant(parameter: Any, what: str) -> FloatArray:
 
 def _is_random(variable: Any) -> bool:
     """Whether a variable is random, or computed from one that is."""
+    from pymc.distributions.distribution import SymbolicRandomVariable
     from pytensor.tensor.random.op import RandomVariable
 
     if variable.owner is None:
         return False
-    return isinstance(variable.owner.op, RandomVariable) or any(map(_is_random, variable.owner.inputs))
+    # PyMC builds some of its distributions, such as HalfStudentT, from others
+    is_draw = isinstance(variable.owner.op, (RandomVariable, SymbolicRandomVariable))
+    return is_draw or any(map(_is_random, variable.owner.inputs))
