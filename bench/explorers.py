@@ -18,7 +18,7 @@ import sterna
 from sterna.explorers.base import MAX_DIVERGED
 from sterna.explorers.default import EXPENSIVE
 from sterna.explorers.table import EXPLORERS
-from sterna.run.options import as_explorer
+from sterna.run.given import as_explorer
 from sterna.tuning.memory import effective_size
 
 ROUNDS = 9

@@ -13,9 +13,9 @@ from normal_case import explore_scans
 from report import Row, agreement, clock, race, show
 
 import sterna
-from sterna.engine.communication import DEO
 from sterna.engine.program import EXPLORE, GRADIENTS, N_LOG_DENSITIES
 from sterna.engine.round import Plan, new_copy
+from sterna.engine.schemes import DEO
 from sterna.explorers.automala import AutoMALA
 from sterna.explorers.hamiltonian import HMC
 from sterna.explorers.shared.gradient_block import aligned_zeros

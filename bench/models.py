@@ -162,8 +162,8 @@ def phylo_cancer_parts(target: sterna.Target, result: sterna.Result, scan: float
     loci, cells = math.floor(0.1 * N_LOCI), math.floor(0.1 * N_CELLS)
     parts = [
         ("all", times[1, 1]),
-        (f"{loci} loci grafted anew", minus(times[1, 0], times[0, 0])),
-        (f"{cells} cells hung anew", minus(times[0, 1], times[0, 0])),
+        (f"{loci} loci grafted again", minus(times[1, 0], times[0, 0])),
+        (f"{cells} cells attached again", minus(times[0, 1], times[0, 0])),
         ("order, counts and rates", times[0, 0]),
     ]
     title = f"phylo_cancer, {N_LOCI} loci x {N_CELLS} cells (simulated), an exploration; parts are differences"

@@ -9,10 +9,10 @@ from numba import njit, types
 from report import Row, agreement, clock, race
 
 import sterna
-from sterna.engine.communication import DEO
 from sterna.engine.program import EXPLORE, view
 from sterna.engine.record import new_record
 from sterna.engine.round import Plan, call_explore, new_copy, run_scans
+from sterna.engine.schemes import DEO
 from sterna.ground.compilation import address_of, as_pointer, row
 from sterna.ground.streams import new_generator, scan_key, start_stream
 

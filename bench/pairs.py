@@ -49,7 +49,7 @@ def mixed_likelihood(a, b, c, d):
 
 
 def serve():
-    """Run cases on request; in a process of its own."""
+    """Run cases on request, in a separate process."""
     import sterna
 
     known = cases()

@@ -136,9 +136,9 @@ def test_moments_are_direct_sums_without_zeros(n_scans, scale, zeros):
     now = np.where(np.isneginf(after), 0.0, after - CENTRE)
     then = before - CENTRE
     then[:, 0] = 0.0
-    sums = ((Moments.after, now), (Moments.square, now**2), (Moments.before, then), (Moments.product, now * then))
-    for place, direct in sums:
-        assert np.allclose(record.moments[place], sums(direct, record), rtol=1e-12, atol=1e-12)
+    expected = ((Moments.after, now), (Moments.square, now**2), (Moments.before, then), (Moments.product, now * then))
+    for field, direct in expected:
+        assert np.allclose(record.moments[field], sums(direct, record), rtol=1e-12, atol=1e-12)
     assert np.array_equal(record.zeros, sums(np.isneginf(after[:, 0]).astype(int), record))
 
 

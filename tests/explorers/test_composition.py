@@ -76,7 +76,7 @@ def test_dict_of_explorers_is_taken():
     ("make", "message"),
     [
         (lambda: sterna.Cycle(), "Cycle is empty"),
-        (lambda: sterna.Cycle(sterna.Slice), "which is no explorer"),
+        (lambda: sterna.Cycle(sterna.Slice), "which is not an explorer"),
         (lambda: sterna.Mix(sterna.Slice(), weights=[1, 2]), "one weight for each of the 1 explorers"),
         (lambda: sterna.Mix(sterna.Slice(), sterna.Slice(), weights=[-1, 2]), "none negative"),
         (lambda: Blocks({"x": sterna.Slice()}).bind(TARGET), "leaves out z, k"),

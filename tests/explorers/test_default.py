@@ -20,9 +20,7 @@ def slope(x):
 
 
 def target(reference, seconds=0.0, function=square, gradient=None):
-    made = sterna.Target(function, reference, gradient=gradient)
-    made.cost = Cost(seconds)
-    return made
+    return sterna.Target(function, reference, gradient=gradient).prepare(Cost(seconds))
 
 
 CASES = {

@@ -24,7 +24,7 @@ from sterna.engine import callback
 from sterna.engine.moves import MoveConstants
 from sterna.engine.program import EVALUATIONS
 from sterna.explorers.move import Move
-from sterna.run.options import as_explorer
+from sterna.run.given import as_explorer
 
 LEVEL = 1e-6
 BETAS = [0.0, 0.1, 0.5, 1.0]
@@ -455,7 +455,7 @@ def test_states_at_which_a_move_must_not_end(way, place, value, message):
     text = str(caught.value)
     assert text.startswith("The move bad left ")
     assert message in text
-    assert "log_density(x) is above -inf" in text
+    assert "log_density(x) above -inf" in text
     assert "This happened at mu=" in text
 
 

@@ -193,7 +193,7 @@ def test_what_counts_its_calls_runs_as_python():
         return -mu * mu
 
     target = sterna.Target(log_likelihood, {"mu": sterna.Normal()})
-    reason = "it assigns to calls of the function around it"
+    reason = "it assigns to calls of the enclosing function"
     assert target.notes == [f"log_likelihood runs as Python, not compiled: {reason}."]
     value_of(target)
     assert calls == 1

@@ -160,7 +160,7 @@ def test_the_cost_is_measured_once_for_all_runs(monkeypatch):
 def test_a_measured_cost_is_positive():
     prepared = make(REFERENCES["normal"]).prepare()
     assert prepared.cost.seconds > 0
-    assert 1 <= prepared.cost.gradient <= cost_module.MOST
+    assert 1 <= prepared.cost.gradient <= cost_module.MAX_GRADIENT_COST
 
 
 def test_notes_of_a_gradient_are_those_of_the_runs_that_follow_it():

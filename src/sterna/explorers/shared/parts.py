@@ -1,4 +1,4 @@
-"""Several bound explorers as one: their parameters and statistics side by side, each behind a head of its own."""
+"""Several bound explorers as one: their parameters and statistics side by side, each behind its own head."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
