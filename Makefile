@@ -14,7 +14,7 @@ demo: $(VENV)/.installed
 # Both test processes need the engine: it is compiled once, on the core that lint does not use.
 test: $(VENV)/.developing
 	@$(MAKE) -j 2 lint engine
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
