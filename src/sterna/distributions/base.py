@@ -16,7 +16,7 @@ from sterna.types import FloatArray
 N_CONSTANTS = 4
 
 Shape: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | None
-Given: TypeAlias = ArrayLike | "Distribution" | None
+Given: TypeAlias = "ArrayLike | Distribution | None"
 
 
 @dataclass(frozen=True, eq=False)
