@@ -24,13 +24,15 @@ def start_run(runtime: Runtime, settings: Settings, schedule: FloatArray, began:
     dimension = runtime.target.dimension
     copies = tuple(new_copy(settings.n_chains, dimension) for _ in range(settings.n_copies))
     find_starting_points(runtime, settings, copies)
+    # an explorer may measure the cost of an evaluation here
+    tuned = first_guesses(runtime, settings, schedule, copies)
     state = begin_round(
         runtime,
         RunState(
             settings=settings,
             cost=runtime.target.measured_cost,
             round_number=1,
-            tuned=first_guesses(runtime, settings, schedule, copies),
+            tuned=tuned,
             fitted=runtime.fitted_distribution(),
             copies=copies,
             statistics=(),
