@@ -313,7 +313,13 @@ def test_coordinates_that_repeat_hide_no_row_of_the_summary():
 
 def test_a_dimension_with_the_name_of_a_variable():
     with pm.Model(coords={"group": ["a", "b"]}) as model:
-        pm.Normal("effect", 0.0, pm.HalfNormal("group"), dims="group")
+        try:
+            scale = pm.HalfNormal("group")
+        except ValueError as error:
+            if "conflicts with an existing dimension name" not in str(error):
+                raise
+            pytest.skip("this version of PyMC refuses such a model itself")
+        pm.Normal("effect", 0.0, scale, dims="group")
         pm.Normal("y", model["effect"], 1.0, observed=[0.0, 1.0])
     result = sterna.sample(model, n_rounds=3, n_chains=3, explorer="slice", progress=False)
     assert result.posterior["effect"].dims == ("copy", "draw", "effect_dim_0")
