@@ -22,15 +22,7 @@ from scipy import integrate, stats
 import sterna
 from sterna.distributions import DISTRIBUTIONS, FAMILIES, Family
 from sterna.distributions.real_line import normal_log_density
-from sterna.engine.densities import (
-    NORMAL,
-    coordinate_log_density,
-    coordinate_slope,
-    draw_coordinate,
-    draw_from_stream,
-    family_switch,
-)
-from sterna.ground.streams import new_generator
+from sterna.engine.densities import NORMAL, family_address, family_functions
 
 VECTORS = {"Dirichlet", "MultivariateNormal"}
 
@@ -53,10 +45,12 @@ def test_every_adapter_is_in_the_table():
         assert set(names) == {name.split()[0] for name in table}
 
 
-def test_the_normal_family_is_the_first():
-    """Its number is the first that compiled code compares."""
-    assert NORMAL == 0
-    assert FAMILIES[NORMAL] is sterna.Normal.family
+def test_only_the_normal_family_has_no_address():
+    assert family_address(sterna.Normal.family) == NORMAL
+    others = [family_address(family) for family in FAMILIES if family is not sterna.Normal.family]
+    assert NORMAL not in others
+    assert len(others) == len(set(others)) == len(FAMILIES) - 1
+    assert [family_address(family) for family in FAMILIES if family is not sterna.Normal.family] == others
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -67,26 +61,10 @@ def test_copies_are_of_the_same_family(name):
         assert repr(copied) == repr(distribution)
 
 
-@pytest.mark.parametrize("number", [-1, len(FAMILIES), 1000])
-def test_an_unknown_family_is_an_error(number):
-    constants, table = np.ones(4), np.ones(4)
-    words, rng = new_generator()
-    calls = {
-        coordinate_log_density: (constants, 0, table, 0.5),
-        coordinate_slope: (constants, 0, 0.5),
-        draw_from_stream: (constants, 0, table, words),
-        draw_coordinate: (constants, 0, table, words, rng),
-    }
-    for function, arguments in calls.items():
-        with pytest.raises(ValueError, match="no family of distributions has this number"):
-            function(number, *arguments)
-        function(NORMAL, *arguments)
-
-
 def test_a_function_of_unknown_arguments_is_refused():
     family = Family(("mean",), normal_log_density, draw=lambda: 0.0)
     with pytest.raises(TypeError, match="takes constant, inverse_scale, loc; a family's function may take"):
-        family_switch([family], lambda family: family.log_density, ("x",))
+        family_functions(family)
 
 
 def test_a_constant_that_the_family_has_not_is_refused():

@@ -37,14 +37,18 @@ def load(path, faults=(), compiled=False, **names):
 def load_families(path, faults=(), **names):
     """Execute the engine's densities, uncompiled, for the families of one source file of distributions.
 
-    Return the module, and the numbers of the families by the name of their distribution.
+    Return the module, and the numbers by which it knows the families by the name of their distribution.
     """
     source = load(path, faults, **names)
     families = {name: getattr(source, name).family for name in source.__all__}
     distinct = list(dict.fromkeys(families.values()))
     module = load("engine/densities.py")
-    module._log_density, module._slope, module._draw, module._draw_with_numpy = module.family_switches(distinct)
-    return module, {name: distinct.index(family) for name, family in families.items()}
+    written = [module.family_functions(family) for family in distinct]
+    # instead of an address, and of one of the functions at it, numbers; 0 is the compiled normal family
+    module.int_pointer = lambda number: [(number, place) for place in range(4)]
+    for name in ("call_log_density", "call_slope", "call_draw", "call_draw_with_numpy"):
+        setattr(module, name, lambda chosen, arguments: written[chosen[0] - 1][chosen[1]](*arguments))
+    return module, {name: 1 + distinct.index(family) for name, family in families.items()}
 
 
 class Forks:

@@ -10,8 +10,8 @@ from numba import types
 from numpy.typing import NDArray
 
 from sterna.bridges.pytensor_numba import graphs_of, machine_mode, no_object_mode, numba_address
+from sterna.engine.densities import GENERATOR
 from sterna.engine.moves import drawing_functions, generator_on
-from sterna.engine.program import GENERATOR
 from sterna.errors import TargetError
 from sterna.ground.compilation import caller
 from sterna.ground.streams import new_generator

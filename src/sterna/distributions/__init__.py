@@ -24,9 +24,9 @@ DISTRIBUTIONS: tuple[type[Distribution], ...] = tuple(getattr(file, name) for fi
 """All public distributions."""
 
 FAMILIES: tuple[Family, ...] = tuple(
-    dict.fromkeys([real_line.Normal.family, *(d.family for d in DISTRIBUTIONS if hasattr(d, "family"))])
+    dict.fromkeys(distribution.family for distribution in DISTRIBUTIONS if hasattr(distribution, "family"))
 )
-"""All families. The number by which the engine knows one is its place here; the most common is the first."""
+"""All families."""
 
 # Type checkers take all names of a star import to be public unless there is a list that they cannot evaluate.
 if not TYPE_CHECKING:

@@ -1,7 +1,10 @@
-"""Log-densities, slopes and exact draws of one coordinate of an independent reference, by the number of its family.
+"""Log-densities, slopes and exact draws of one coordinate of an independent reference.
 
 A coordinate's constants are N_CONSTANTS entries of the array `constants`, from `start` on; further numbers are in
 `table`, which all coordinates share. The functions of each family are in `sterna.distributions`.
+
+A coordinate's `family` is the address of a table with the addresses of its functions, so that only families in use are
+compiled. That of a normal coordinate, the most common one, is NORMAL, and its functions are part of their callers.
 """
 
 import inspect
@@ -9,39 +12,74 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numba import types
 
-from sterna.distributions import FAMILIES, Family, Normal, real_line
-from sterna.ground.compilation import compiled, compiled_in_callers, inlined
+from sterna.distributions import Family, Normal, real_line
+from sterna.ground.compilation import (
+    FLOATS,
+    WORDS,
+    address_of,
+    caller,
+    compiled,
+    generated_function,
+    inlined,
+    int_pointer,
+)
+from sterna.ground.rows import fields
 from sterna.ground.streams import Stream
-from sterna.types import FloatPointer
+from sterna.types import FloatPointer, IntArray
 
-NORMAL = FAMILIES.index(Normal.family)
+# No address is 0.
+NORMAL = 0
 
-Choice = Callable[..., float]
+GENERATOR = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
+LOG_DENSITY = types.float64(FLOATS, types.int64, FLOATS, types.float64)
+SLOPE = types.float64(FLOATS, types.int64, types.float64)
+DRAW = types.float64(FLOATS, types.int64, FLOATS, WORDS)
+DRAW_WITH_NUMPY = types.float64(FLOATS, types.int64, FLOATS, WORDS, GENERATOR)
 
-def family_switch(
-    families: Sequence[Family], function_of: Callable[[Family], Choice | None], arguments: Sequence[str]
-) -> Choice:
-    """Write a function of (family, constants, start, *arguments) that calls a function of the family with that number.
-
-    A family without such a function gives 0, and a number that belongs to no family is an error.
-    """
-    lines: list[str] = []
-    scope: dict[str, Any] = {}
-    for number, family in enumerate(families):
-        function = function_of(family)
-        called = "0.0" if function is None else f"function_{number}({', '.join(_passed(family, function, arguments))})"
-        lines += [f"    if family == {number}:", f"        return {called}"]
-        scope[f"function_{number}"] = function
-    header = f"family, constants, start, {', '.join(arguments)}"
-    lines = [f"def switch({header}):", *lines, "    raise ValueError('no family of distributions has this number')"]
-    exec("\n".join(lines), scope)
-    switch: Choice = scope["switch"]
-    return compiled_in_callers(switch)
+call_log_density = caller(LOG_DENSITY)
+call_slope = caller(SLOPE)
+call_draw = caller(DRAW)
+call_draw_with_numpy = caller(DRAW_WITH_NUMPY)
 
 
-def _passed(family: Family, function: Choice, arguments: Sequence[str]) -> list[str]:
+@fields
+class Addresses:
+    """A family's table of addresses of compiled functions."""
+
+    log_density = 1
+    slope = 1
+    draw = 1
+    draw_with_numpy = 1
+
+
+FamilyFunction = Callable[..., float]
+
+
+def family_functions(family: Family) -> tuple[FamilyFunction, FamilyFunction, FamilyFunction, FamilyFunction]:
+    """Write a family's functions with the arguments that the engine passes, uncompiled, as `Addresses` lists them."""
+    return (
+        _with_constants(family, family.log_density, ("table", "x")),
+        _with_constants(family, family.slope, ("x",)),
+        _with_constants(family, family.draw, ("table", "stream")),
+        _with_constants(family, family.draw_with_numpy or family.draw, ("table", "stream", "rng")),
+    )
+
+
+def _with_constants(family: Family, function: FamilyFunction | None, arguments: Sequence[str]) -> FamilyFunction:
+    """Write a function of (constants, start, *arguments) that calls a function of the family; 0 if there is none."""
+    called = "0.0" if function is None else f"function({', '.join(_passed(family, function, arguments))})"
+    scope: dict[str, Any] = {"function": function, "__name__": __name__}
+    source = f"def coordinate(constants, start, {', '.join(arguments)}):\n    return {called}"
+    exec(source, scope)
+    written: FamilyFunction = scope["coordinate"]
+    written.__doc__ = source
+    return written
+
+
+def _passed(family: Family, function: FamilyFunction, arguments: Sequence[str]) -> list[str]:
     """Return what a function of a family is called with, found by the names of its parameters."""
     names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
     unknown = set(names) - {*family.constants, *arguments}
@@ -54,35 +92,45 @@ def _passed(family: Family, function: Choice, arguments: Sequence[str]) -> list[
     return [places.get(name, name) for name in names]
 
 
-def family_switches(families: Sequence[Family]) -> tuple[Choice, Choice, Choice, Choice]:
-    """Return the switches for log-densities, slopes, draws from a stream, and draws with NumPy's generator as well."""
-    return (
-        family_switch(families, lambda family: family.log_density, ("table", "x")),
-        family_switch(families, lambda family: family.slope, ("x",)),
-        family_switch(families, lambda family: family.draw, ("table", "stream")),
-        family_switch(families, lambda family: family.draw_with_numpy or family.draw, ("table", "stream", "rng")),
-    )
+# Tables of the families in use, whose addresses are in programs, with the functions that must stay alive.
+_tables: dict[Family, tuple[IntArray, list[object]]] = {}
 
 
-_log_density, _slope, _draw, _draw_with_numpy = family_switches(FAMILIES)
+def family_address(family: Family) -> int:
+    """Return what a program holds as the family of a coordinate; compiles the family's functions if need be."""
+    if family is Normal.family:
+        return NORMAL
+    if family not in _tables:
+        signatures = (LOG_DENSITY, SLOPE, DRAW, DRAW_WITH_NUMPY)
+        functions = [
+            generated_function(function, (str(function.__doc__),), {"function": function.__globals__["function"]})
+            for function in family_functions(family)
+        ]
+        addresses = [address_of(*pair) for pair in zip(functions, signatures, strict=True)]
+        _tables[family] = np.array(addresses, dtype=np.int64), functions
+    return int(_tables[family][0].ctypes.data)
 
 
 @inlined
 def normal_log_density(constants: FloatPointer, start: int, x: float) -> float:
-    """Log-density of a normal coordinate, the most common family, without asking for the family."""
+    """Log-density of a normal coordinate, without asking for the family."""
     return real_line.normal_log_density(x, constants[start], constants[start + 1], constants[start + 2])
 
 
 @compiled
 def coordinate_log_density(family: int, constants: FloatPointer, start: int, table: FloatPointer, x: float) -> float:
     """Log-density of one coordinate inside its support; the caller has checked the bounds."""
-    return _log_density(family, constants, start, table, x)
+    if family == NORMAL:
+        return normal_log_density(constants, start, x)
+    return call_log_density(int_pointer(family)[Addresses.log_density], (constants, start, table, x))
 
 
 @compiled
 def coordinate_slope(family: int, constants: FloatPointer, start: int, x: float) -> float:
     """Slope of the log-density of one real coordinate inside its support."""
-    return _slope(family, constants, start, x)
+    if family == NORMAL:
+        return real_line.normal_slope(x, constants[start], constants[start + 1])
+    return call_slope(int_pointer(family)[Addresses.slope], (constants, start, x))
 
 
 @compiled
@@ -95,7 +143,10 @@ def draw_coordinate(
     rng: np.random.Generator,
 ) -> float:
     """Draw one coordinate for the reference chain, by NumPy's methods if they are faster."""
-    return _draw_with_numpy(family, constants, start, table, stream, rng)
+    if family == NORMAL:
+        return real_line.draw_normal_with_numpy(constants[start], constants[start + 1], rng)
+    address = int_pointer(family)[Addresses.draw_with_numpy]
+    return call_draw_with_numpy(address, (constants, start, table, stream, rng))
 
 
 @compiled
@@ -104,4 +155,6 @@ def draw_from_stream(family: int, constants: FloatPointer, start: int, table: Fl
 
     A draw may round to the edge of an open support.
     """
-    return _draw(family, constants, start, table, stream)
+    if family == NORMAL:
+        return real_line.draw_normal(constants[start], constants[start + 1], stream)
+    return call_draw(int_pointer(family)[Addresses.draw], (constants, start, table, stream))

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import DIMENSION, call_python
 from sterna.engine.callback import HEAD as DATA_HEAD
-from sterna.engine.program import GENERATOR
+from sterna.engine.densities import GENERATOR
 from sterna.errors import Error, EvaluationError
 from sterna.ground.compilation import (
     as_pointer,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
+from sterna.engine.densities import GENERATOR, coordinate_log_density, coordinate_slope, draw_coordinate
 from sterna.ground.compilation import (
     FLOATS,
     INTEGERS,
@@ -44,8 +44,8 @@ class Program(NamedTuple):
     """All that explorers and the round may ask of a target; arrays are pointers in compiled code.
 
     An address of 0 means that there is no such function. Without `log_reference`, coordinates of the reference are
-    independent, by `family`, `constants` (four per coordinate) and `table`. A `whole_gradient`, of both log-densities
-    at once, is called instead of the other two.
+    independent, by `family` (see `sterna.engine.densities`), `constants` (four per coordinate) and `table`. A
+    `whole_gradient`, of both log-densities at once, is called instead of the other two.
     """
 
     dimension: int
@@ -72,7 +72,6 @@ class Program(NamedTuple):
 
 
 PROGRAM = types.NamedTuple([types.int64] * 10 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
-GENERATOR = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
 # f(state, data), by their addresses
 LOG_DENSITY = types.float64(types.int64, types.int64)

@@ -7,20 +7,35 @@ function is called in the same way, through a callback.
 
 import hashlib
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import extending, njit, types
-from numba.core import cgutils
+from numba.core import cgutils, config
+from numba.core.registry import CPUDispatcher
 
+from sterna.errors import Error
+from sterna.ground.code_cache import CodeCache
+from sterna.ground.fingerprint import Key, digest_of, is_persistent, key_of
+from sterna.ground.lazy_library import LazyCompiler
 from sterna.types import FloatPointer, IntPointer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+if config.DISABLE_JIT:
+    raise Error(
+        "NUMBA_DISABLE_JIT is set, and sterna's engine exists as compiled code only: unset it. To run your own "
+        "function as Python, for example in a debugger, use sterna.Target(..., compile=False)."
+    )
 
 # Kernels take bare pointers, which are one word each and indexed like arrays; an array is seven words.
 FLOATS = types.CPointer(types.float64)
 INTEGERS = types.CPointer(types.int64)
 WORDS = types.CPointer(types.uint64)
+
+# Of a function that only compiled code calls. Wrappers for callers in Python and C take long to compile.
+NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 # Folders without compiled functions: their sources are in no machine code (checked by a test).
@@ -28,7 +43,7 @@ UNCOMPILED = ("command_line", "paper", "result", "run", "tuning", "workers")
 
 
 def _stamp_of_sources() -> str:
-    """Return a hash of all sources of which compiled functions can be made, because a cached function contains others."""
+    """Return a hash of all sources that can be part of compiled functions, because one contains others."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
@@ -42,7 +57,7 @@ _STAMP = _stamp_of_sources()
 
 
 def compiled(function: Function) -> Function:
-    """Compile to machine code at the first call, and keep that on disk until a source changes that compiled code can contain.
+    """Compile to machine code at the first call, and keep that on disk until a source of compiled code changes.
 
     Such a function does not count references to arrays, which could cost more than its arithmetic. So it must not make
     an array or a string; use `compiled_with_memory` for one that does.
@@ -65,17 +80,43 @@ def compiled_callback(function: Function) -> Function:
     return _compile(function, nogil=False, _nrt=True, forceinline=False)
 
 
+class Compiled(CPUDispatcher):  # type: ignore[misc] # Numba has no types
+    """A function for compiled code, as part of it or by address; a second form, with a wrapper, serves Python."""
+
+    @cached_property
+    def for_python(self) -> Any:
+        """The form that Python calls."""
+        return _dispatcher(CPUDispatcher, self.py_func, {**self.targetoptions, "no_cpython_wrapper": False})
+
+    def __call__(self, *arguments: object) -> Any:
+        """Call it from Python."""
+        return self.for_python(*arguments)
+
+
 def _compile(function: Any, **options: bool) -> Any:
     """Compile with all options given, because a function that is compiled for another inherits the others."""
-    try:
-        dispatcher = njit(cache=True, error_model="numpy", **options)(function)
-    except RuntimeError:
-        # no directory of this machine can hold a cache
-        return njit(error_model="numpy", **options)(function)
-    # Numba watches only the file of the function itself, and would miss changes in the functions that it contains.
-    index = getattr(dispatcher._cache, "_cache_file", None)
-    if index is not None:
-        index._source_stamp = _STAMP
+    return _dispatcher(Compiled, function, {"nopython": True, "error_model": "numpy", **NO_WRAPPERS, **options})
+
+
+def _dispatcher(kind: Any, function: Any, options: dict[str, Any]) -> Any:
+    dispatcher = kind(function, targetoptions=options, pipeline_class=LazyCompiler)
+    dispatcher._cache = CodeCache(repr((function.__module__, function.__qualname__, sorted(options.items()), _STAMP)))
+    return dispatcher
+
+
+def generated_function(function: Any, source: Key, captured: dict[str, object]) -> Any:
+    """Compile a function of generated source, which is called by its address; keep it on disk if that is possible.
+
+    `captured` are the objects that it uses, besides those of sterna. Its name holds its content, because Numba finds
+    machine code by names.
+    """
+    parts = tuple((name, key_of(value, name)) for name, value in sorted(captured.items()))
+    key = (*source, parts, _STAMP)
+    function.__qualname__ = function.__name__
+    dispatcher = njit(nogil=True, error_model="numpy", pipeline_class=LazyCompiler, **NO_WRAPPERS)(function)
+    if is_persistent(key):
+        function.__qualname__ = f"{function.__name__}_{digest_of(key)[:24]}"
+        dispatcher._cache = CodeCache(digest_of(key))
     return dispatcher
 
 
@@ -102,7 +143,7 @@ def overload(function: Callable[..., object]) -> Callable[[Function], Function]:
 def compiled_in_callers(function: Function) -> Function:
     """Make a function part of the compiled functions that call it, and so of their cached machine code.
 
-    For functions that are made when a module is imported, which Numba cannot cache.
+    For functions that are made when a module is imported, whose names say nothing of their content.
     """
     overload(function)(lambda *arguments: function)
     return function
@@ -118,7 +159,11 @@ def address_of(function: Any, signature: Any) -> int:
     returned = types.unliteral(result.signature.return_type)
     if returned != signature.return_type:
         raise TypeError(f"{function} returns {returned}, not {signature.return_type}")
-    return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+    address = int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+    if isinstance(function._cache, CodeCache):
+        # now there is machine code
+        function._cache.save_overload(signature.args, result)
+    return address
 
 
 def caller(signature: Any) -> Callable[..., Any]:

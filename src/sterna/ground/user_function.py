@@ -1,24 +1,23 @@
 """Compiling a user's function together with the functions that it calls.
 
-Numba freezes the values that a function captures into machine code, so the function is compiled again if one of them
-has changed.
+Functions with the same content are compiled once, however often they are made. The compiled copy bears its content in
+its name: Numba finds machine code by names, and code of other processes may be loaded from disk.
 """
 
 import dis
-import hashlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import numba
-import numpy as np
+from numba.core.dispatcher import Dispatcher
 
-# Numba copies captured arrays into machine code, which takes too long if they have more elements than this.
-_MAX_CAPTURE = 100_000
+from sterna.ground.compilation import NO_WRAPPERS
+from sterna.ground.fingerprint import Key, TooLarge, captured_values, digest_of, is_persistent, key_of, key_of_function
+from sterna.ground.lazy_library import LazyCompiler
 
 
 class CannotCompile(Exception):  # noqa: N818
@@ -44,38 +43,58 @@ def compile_user_function(function: Callable[..., Any]) -> Any:
     """Compile a user's function, or raise `CannotCompile` with the reason."""
     if isinstance(function, Bridged):
         return function.compile()
-    if hasattr(function, "py_func"):
-        return function
-    if not inspect.isfunction(function):
+    if not inspect.isfunction(function) and not isinstance(function, Dispatcher):
         raise CannotCompile(
             getattr(function, "reason", f"it is a {type(function).__name__} object, not a plain function")
         )
-    return _compiled_once(function, _captured(function))
+    try:
+        key = key_of(function, "function")
+    except TooLarge as reason:
+        raise CannotCompile(str(reason)) from None
+    # Numba cannot free machine code, so nothing is gained by forgetting it.
+    if key not in _compiled:
+        _compiled[key] = _compile(function)
+    return _compiled[key]
 
 
-@lru_cache(maxsize=128)
-def _compiled_once(function: FunctionType, captured: tuple[object, ...]) -> Any:
-    return _compile(with_compiled_helpers(function))
+_compiled: dict[Key, Any] = {}
 
 
-def _compile(function: FunctionType) -> Any:
+def _compile(function: FunctionType | Dispatcher, within: tuple[object, ...] = ()) -> Any:
+    """Compile a function with those that it calls; one that the user has compiled keeps its options."""
+    if isinstance(function, Dispatcher):
+        if not _can_be_renamed(function):
+            return function
+        options = {name: option for name, option in function.targetoptions.items() if name != "cache"}
+        return numba.jit(**options)(with_compiled_helpers(function.py_func, within))
+    copy = with_compiled_helpers(function, within)
     # Without the check, an index out of bounds would read other memory and give a plausible but wrong result.
-    return numba.njit(nogil=True, error_model="numpy", boundscheck=True)(function)
+    options = {"nogil": True, "error_model": "numpy", "boundscheck": True, **NO_WRAPPERS}
+    return numba.njit(pipeline_class=LazyCompiler, **options)(copy)
+
+
+def _can_be_renamed(function: Dispatcher) -> bool:
+    """Return whether a function that the user compiles can be compiled as a copy: it is of the common type."""
+    return type(function).__name__ == "CPUDispatcher" and not function.targetoptions.get("parallel")
 
 
 def with_compiled_helpers(function: FunctionType, within: tuple[object, ...] = ()) -> FunctionType:
-    """Return the function with all plain Python functions that it calls, directly or not, compiled too."""
+    """Return a copy of the function, named by its content, that calls compiled forms of the user's plain functions."""
     _refuse_assignments(function)
     inner = (*within, function)
-    helpers = {name: _compile(with_compiled_helpers(value, inner)) for name, value in _helpers(function, inner).items()}
-    if not helpers:
-        return function
+    helpers = {name: _compile(value, inner) for name, value in _helpers(function, inner).items()}
     cells = tuple(
         CellType(helpers.get(name, cell.cell_contents))
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     )
-    scope = {**function.__globals__, **helpers}
-    return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
+    # generated code must be found in a module that every process has
+    scope = {**function.__globals__, **helpers, "__name__": __name__}
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    key = key_of_function(function)
+    if is_persistent(key):
+        copy.__qualname__ = f"{function.__name__}_{digest_of(key)[:24]}"
+    return copy
 
 
 def _refuse_assignments(function: FunctionType) -> None:
@@ -86,75 +105,21 @@ def _refuse_assignments(function: FunctionType) -> None:
         raise CannotCompile(f"it assigns to {', '.join(outer)} of the enclosing function")
 
 
-def _helpers(function: FunctionType, within: tuple[object, ...]) -> dict[str, FunctionType]:
-    """Return the user's plain functions that a function calls, except those that call it (`within`)."""
+def _helpers(function: FunctionType, within: tuple[object, ...]) -> dict[str, Any]:
+    """Return the functions that a function calls by their names, except those that call it (`within`)."""
     return {
         name: value
-        for name, value in _captured_values(function).items()
-        if inspect.isfunction(value)
-        and not any(value is outer for outer in within)
-        and (value.__module__ or "").partition(".")[0] not in ("numpy", "scipy", "numba")
+        for name, value in captured_values(function).items()
+        if "." not in name and not any(value is outer for outer in within) and _is_helper(value)
     }
 
 
-def _captured(function: FunctionType, within: tuple[object, ...] = ()) -> tuple[Any, ...]:
-    """Return a key of the values that a function captures, because Numba freezes them into machine code."""
-    inner = (*within, function)
-    helpers = _helpers(function, inner)
-    values = sorted(_captured_values(function).items())
-    return tuple((name, _fingerprint(name, value, helpers, inner)) for name, value in values)
-
-
-def _fingerprint(name: str, value: object, helpers: Mapping[str, FunctionType], within: tuple[object, ...]) -> Any:
-    """Return a key that changes with a value; other objects are compared by identity, and kept alive."""
-    if isinstance(value, np.ndarray):
-        if value.size > _MAX_CAPTURE:
-            raise CannotCompile(
-                f"it captures the array {name!r} of {value.size} elements; pass it as data={{{name!r}: {name}}}"
-            )
-        return value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest()
-    if isinstance(value, tuple):
-        return type(value), tuple(_fingerprint(name, part, helpers, within) for part in value)
-    if isinstance(value, (int, float, complex, str, bytes, np.generic)):
-        return type(value), repr(value)
-    if inspect.isfunction(value) and name in helpers:
-        return value, _captured(value, within)
-    return _Identity(value)
-
-
-class _Identity:
-    """An object as a key that is compared by identity."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
-def _captured_values(function: FunctionType) -> dict[str, Any]:
-    """Return the values that a function reads from outside, also in comprehensions, inner functions and modules."""
-    closure = inspect.getclosurevars(function)
-    values = {**closure.nonlocals}
-    names = _names_of(function.__code__)
-    for name in names:
-        if name in function.__globals__:
-            values[name] = function.__globals__[name]
-    for module_name, module in list(values.items()):
-        if inspect.ismodule(module):
-            for name in names:
-                value = vars(module).get(name)
-                if isinstance(value, (int, float, complex, str, bytes, bool, tuple, np.ndarray)):
-                    values[f"{module_name}.{name}"] = value
-    return values
-
-
-def _names_of(code: CodeType) -> set[str]:
-    inner = [_names_of(constant) for constant in code.co_consts if inspect.iscode(constant)]
-    return set(code.co_names).union(*inner)
+def _is_helper(value: object) -> bool:
+    """Return whether a function is compiled again with its caller; sterna's own compiled functions are not."""
+    root = (getattr(value, "__module__", None) or "").partition(".")[0]
+    if isinstance(value, Dispatcher):
+        return root not in ("numpy", "scipy", "numba", "sterna")
+    return inspect.isfunction(value) and root not in ("numpy", "scipy", "numba")
 
 
 def short_reason(error: Exception) -> str:

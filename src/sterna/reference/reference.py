@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.distributions import FAMILIES, Distribution
+from sterna.distributions import Distribution
 from sterna.distributions.base import N_CONSTANTS
+from sterna.engine.densities import family_address
 from sterna.errors import TargetError
 from sterna.reference.adapters import as_distribution
 from sterna.reference.fitted_reference import FittedReference
@@ -143,7 +144,7 @@ def coordinate_tables(space: Space, distributions: list[Distribution] | None) ->
         "value_type": np.concatenate([np.full(len(part.lower), part.value_type) for part in parts]).astype(np.int64),
         "lower": np.concatenate([part.lower for part in parts]),
         "upper": np.concatenate([part.upper for part in parts]),
-        "family": np.concatenate([np.full(len(part.lower), FAMILIES.index(part.family)) for part in parts]),
+        "family": np.concatenate([np.full(len(part.lower), family_address(part.family)) for part in parts]),
         "constants": np.concatenate(constants).ravel(),
         "table": np.concatenate([*(part.table for part in parts), np.zeros(1)]),
     }

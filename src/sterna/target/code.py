@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numba
@@ -20,7 +20,7 @@ from numba.core.imputils import impl_ret_borrowed
 
 from sterna.engine import callback
 from sterna.engine.moves import generator_on, log_density_on
-from sterna.ground.compilation import as_pointer, intrinsic
+from sterna.ground.compilation import as_pointer, generated_function, intrinsic
 from sterna.ground.user_function import CannotCompile, compile_user_function, short_reason
 from sterna.ground.values import REAL
 from sterna.reference.affine import affine
@@ -136,21 +136,19 @@ def compile_entry(
     source = "\n    ".join([header, *lines])
     try:
         with _compiling:
-            return compile_entry_once(
-                function, source, tuple(sorted(scope.items(), key=lambda item: item[0])), signature
-            )
+            return compile_entry_once(function, source, tuple(sorted(scope.items())), signature)
     except CannotCompile:
         raise
     except Exception as error:  # Numba raises many kinds of errors for code that it does not support
         raise CannotCompile(short_reason(error)) from error
 
 
-@lru_cache(maxsize=128)
+@cache
 def compile_entry_once(function: object, source: str, scope: tuple[tuple[str, object], ...], signature: Any) -> object:
-    """Compile the source of an entry, and check its type."""
-    names: dict[str, Any] = {**SCOPE, "function": function, **dict(scope)}
+    """Compile the source of an entry, or load it from disk, and check its type."""
+    names: dict[str, Any] = {**SCOPE, "function": function, **dict(scope), "__name__": __name__}
     exec(source, names)
-    entry = numba.njit(nogil=True, error_model="numpy")(names["entry"])
+    entry = generated_function(names["entry"], ("entry", source), {"function": function, **dict(scope)})
     with warnings.catch_warnings():
         # a remark of Numba's on the speed of a user's function is no reason to fail
         warnings.simplefilter("ignore", NumbaWarning)

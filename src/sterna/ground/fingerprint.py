@@ -1,0 +1,161 @@
+"""What the machine code of a user's function depends on, as a key: functions with equal keys have equal code.
+
+Numba freezes the values that a function captures into machine code, and compiles the functions that it calls with it.
+So the key holds the bytecode of all of them, and what they capture, by content. What cannot be known by its content,
+such as an object of another library, is known by its identity: then the key is valid in this process only.
+"""
+
+import hashlib
+import inspect
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core.dispatcher import Dispatcher
+
+# Numba copies captured arrays into machine code, which takes too long if they have more elements than this.
+MAX_CAPTURE = 100_000
+
+# Packages whose functions are known by their names, because the key of all code on disk holds their versions.
+_KNOWN_BY_NAME = ("builtins", "cmath", "llvmlite", "math", "numba", "numpy", "operator", "scipy", "sterna")
+
+Key = tuple[Any, ...]
+
+
+class TooLarge(Exception):  # noqa: N818
+    """An array is too large to be part of machine code; never shown to the user as an error."""
+
+
+class Identity:
+    """An object as a part of a key that is compared by identity, and kept alive."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def key_of_function(function: FunctionType, within: tuple[object, ...] = ()) -> Key:
+    """Return the key of a function: its bytecode, its defaults, and what it captures; `within` are its callers."""
+    inner = (*within, function)
+    captured = captured_values(function)
+    code = key_of_code(function.__code__)
+    parts = [(name, key_of(value, name, inner)) for name, value in sorted(captured.items())]
+    defaults = [key_of(value, "default", inner) for value in function.__defaults__ or ()]
+    named = sorted((function.__kwdefaults__ or {}).items())
+    return "function", code, tuple(parts), tuple(defaults), tuple((n, key_of(v, n, inner)) for n, v in named)
+
+
+def key_of(value: object, name: str, within: tuple[object, ...] = ()) -> Key:
+    """Return a key that changes with a captured value."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return type(value).__qualname__, repr(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _key_of_array(value, name)
+    if type(value) is tuple:
+        return "tuple", *(key_of(part, name, within) for part in value)
+    if isinstance(value, ModuleType):
+        return "module", value.__name__
+    if any(value is outer for outer in within):
+        return "recursive", next(k for k, outer in enumerate(within) if value is outer)
+    if isinstance(value, Dispatcher):
+        options = sorted((name, repr(option)) for name, option in value.targetoptions.items())
+        return "compiled", tuple(options), key_of(value.py_func, name, within)
+    if _is_known_by_name(value):
+        return "named", str(value.__module__), str(getattr(value, "__qualname__", ""))
+    if isinstance(value, types.Type) and "0x" not in str(value):
+        return "type", str(value)
+    if inspect.isfunction(value):
+        return key_of_function(value, within)
+    if isinstance(value, np.ufunc) and getattr(np, repr(value)[8:-2], None) is value:
+        return ("ufunc", repr(value))
+    return ("identity", Identity(value))
+
+
+def is_persistent(key: Key) -> bool:
+    """Return whether a key means the same in another process."""
+    return not any(isinstance(part, Identity) or (isinstance(part, tuple) and not is_persistent(part)) for part in key)
+
+
+def digest_of(key: Key) -> str:
+    """Return a short form of a key that is valid in all processes."""
+    return hashlib.sha256(repr(key).encode()).hexdigest()
+
+
+def key_of_code(code: CodeType) -> Key:
+    """Return the key of a code object, without its place in a file.
+
+    An inner function is compiled under a name that Numba counts anew in each process, so that code of two processes
+    could be taken for one another: its key is valid in this process only.
+    """
+    constants: list[Any] = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            comprehension = constant.co_name in ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>")
+            constants.append(key_of_code(constant) if comprehension else ("identity", Identity(constant)))
+        else:
+            constants.append((type(constant).__qualname__, repr(constant)))
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    return "code", code.co_code, code.co_exceptiontable, tuple(constants), names, counts
+
+
+def captured_values(function: FunctionType) -> dict[str, Any]:
+    """Return the values that a function reads from outside, also in comprehensions, inner functions and modules."""
+    closure = inspect.getclosurevars(function)
+    values = {**closure.nonlocals}
+    names = _names_of(function.__code__)
+    for name in names:
+        if name in function.__globals__:
+            values[name] = function.__globals__[name]
+    for module_name, module in list(values.items()):
+        if isinstance(module, ModuleType):
+            values.update(_values_in_module(module_name, module, names, (module,)))
+    return values
+
+
+def _values_in_module(path: str, module: ModuleType, names: set[str], within: tuple[ModuleType, ...]) -> dict[str, Any]:
+    """Return what a function reads from a module, and from modules in it."""
+    if _root(module.__name__) in _KNOWN_BY_NAME:
+        return {}
+    values: dict[str, Any] = {}
+    for name in names:
+        value = vars(module).get(name)
+        if isinstance(value, ModuleType):
+            if value not in within:
+                values.update(_values_in_module(f"{path}.{name}", value, names, (*within, value)))
+        elif name in vars(module):
+            values[f"{path}.{name}"] = value
+    return values
+
+
+def _names_of(code: CodeType) -> set[str]:
+    inner = [_names_of(constant) for constant in code.co_consts if inspect.iscode(constant)]
+    return set(code.co_names).union(*inner)
+
+
+def _key_of_array(value: Any, name: str) -> Key:
+    if value.size > MAX_CAPTURE:
+        raise TooLarge(f"it captures the array {name!r} of {value.size} elements; pass it as data={{{name!r}: {name}}}")
+    if value.dtype.hasobject or type(value) not in (np.ndarray, np.generic, value.dtype.type):
+        return ("identity", Identity(value))
+    layout = (value.flags.c_contiguous, value.flags.f_contiguous) if isinstance(value, np.ndarray) else ()
+    content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    return "array", type(value).__name__, repr(value.dtype), value.shape, layout, content
+
+
+def _is_known_by_name(value: object) -> bool:
+    """Return whether a function or class is part of a package whose version is known, under its own name."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or "<" in name:
+        return False
+    return _root(module) in _KNOWN_BY_NAME and callable(value)
+
+
+def _root(module: str) -> str:
+    return module.partition(".")[0]
