@@ -90,17 +90,79 @@ def test_unchanged_global_needs_no_compilation():
     assert compilations() == before
 
 
-def test_large_captured_array_runs_as_python_and_says_why():
-    observations = np.ones(100_001)
+OBSERVATIONS = np.ones(100_001)
 
-    def log_likelihood(mu):
-        return mu * observations[0]
 
-    target = scalar_target(log_likelihood)
+def with_large_global_array(mu):
+    return mu * OBSERVATIONS[0]
+
+
+def test_large_global_array_runs_as_python_and_says_why():
+    target = scalar_target(with_large_global_array)
     assert not target.compiled
-    assert "captures the array 'observations' of 100001 elements" in target.notes[0]
-    assert "pass it as data={'observations': observations}" in target.notes[0]
+    assert "captures the array 'OBSERVATIONS' of 100001 elements" in target.notes[0]
+    assert "pass it as data={'OBSERVATIONS': OBSERVATIONS}" in target.notes[0]
     assert value_of(target) == 1.5
+
+
+def capturing(level, table):
+    """Return a function that captures a number, an array and a truth value, also in a comprehension."""
+    negative = False
+
+    def log_likelihood(mu, power=2):
+        total = 0.0
+        for value in [level * entry for entry in table]:
+            total += value
+        return -total if negative else total + (mu - level) ** power
+
+    return log_likelihood
+
+
+def test_captured_numbers_are_data():
+    """Functions of the same code are compiled once, whatever the numbers that they capture."""
+    scalar_target(capturing(0.5, np.ones(3)))
+    before = compilations()
+    for level in np.linspace(1.0, 2.0, 20):
+        target = scalar_target(capturing(level, np.full(100_001, level)))
+        assert target.compiled
+        assert value_of(target) == capturing(level, np.full(100_001, level))(1.5)
+    assert compilations() == before
+
+
+def test_captured_numbers_of_other_types_are_compiled_again():
+    for level, table in ((2, np.ones(3)), (2.0, np.ones((3, 1))[:, 0]), (0.5, np.arange(3))):
+        assert value_of(scalar_target(capturing(level, table))) == capturing(level, table)(1.5)
+
+
+def test_captured_number_that_types_depend_on_is_frozen():
+    def entry(place):
+        def log_likelihood(mu):
+            return mu * (1, 2.5)[place]
+
+        return log_likelihood
+
+    for place, expected in ((1, 3.75), (0, 1.5)):
+        target = scalar_target(entry(place))
+        assert target.compiled
+        assert value_of(target) == expected
+
+
+def test_two_functions_of_a_target_capture_different_numbers_under_one_name():
+    def scaled(scale):
+        def function(mu):
+            return scale * mu
+
+        return function
+
+    def constant(scale):
+        def gradient(mu):
+            return scale
+
+        return gradient
+
+    target = sterna.Target(scaled(2.0), {"mu": sterna.Normal(0, 1)}, gradient=constant(3.0))
+    assert value_of(target) == 3.0
+    assert target.gradient(np.array([0.0]))[0] == 3.0
 
 
 TABLES = {"a": [1.0, 2.0], "b": [3.0]}

@@ -92,13 +92,13 @@ class CodeCache(caching._Cache):  # type: ignore[misc] # Numba has no types
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for some types, or None if it must be compiled."""
         path = self._path(sig, target_context.codegen())
-        payload = None if path is None else read(path)
-        if payload is None:
+        if path is None or (payload := read(path)) is None:
             return None
         target_context.refresh()
         try:
             return compiler.CompileResult._rebuild(target_context, *pickle.loads(payload))
         except Exception:  # whatever is wrong with a file, compilation replaces it
+            _remove(path)
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -123,13 +123,14 @@ class CodeCache(caching._Cache):  # type: ignore[misc] # Numba has no types
 
 
 def read(path: Path) -> bytes | None:
-    """Return the content of a file, or None if there is none or if it is damaged; note that it was used."""
+    """Return the content of a file and note that it was used; None if there is none, and a damaged one is removed."""
     try:
         content = path.read_bytes()
     except OSError:
         return None
     digest, payload = content[:32], content[32:]
     if hashlib.sha256(payload).digest() != digest:
+        _remove(path)
         return None
     with suppress(OSError):  # the folder may be readable only
         os.utime(path)
@@ -146,7 +147,7 @@ def write(path: Path, payload: bytes) -> None:
         os.replace(temporary, path)
     except OSError:
         if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+            _remove(Path(temporary))
         return
     _bound_folder(path.parent)
 
@@ -178,8 +179,10 @@ def remove_oldest(folder: Path, max_bytes: int) -> None:
     for _, size, path in sorted(found):
         if total <= SHARE_KEPT * max_bytes:
             return
-        try:
-            path.unlink(missing_ok=True)
-        except OSError:
-            continue
+        _remove(path)
         total -= size
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # it may be gone, or not ours
+        path.unlink()

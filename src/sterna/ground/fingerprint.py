@@ -40,15 +40,19 @@ class Identity:
         return id(self.value)
 
 
-def key_of_function(function: FunctionType, within: tuple[object, ...] = ()) -> Key:
-    """Return the key of a function: its bytecode, its defaults, and what it captures; `within` are its callers."""
+def key_of_function(function: FunctionType, within: tuple[object, ...] = (), as_arguments: tuple[str, ...] = ()) -> Key:
+    """Return the key of a function: its bytecode, its defaults, and what it captures.
+
+    `within` are its callers. Captured values that it receives `as_arguments` are not part of its code.
+    """
     inner = (*within, function)
-    captured = captured_values(function)
+    captured = {name: value for name, value in captured_values(function).items() if name not in as_arguments}
     code = key_of_code(function.__code__)
     parts = [(name, key_of(value, name, inner)) for name, value in sorted(captured.items())]
     defaults = [key_of(value, "default", inner) for value in function.__defaults__ or ()]
     named = sorted((function.__kwdefaults__ or {}).items())
-    return "function", code, tuple(parts), tuple(defaults), tuple((n, key_of(v, n, inner)) for n, v in named)
+    keywords = [(name, key_of(value, name, inner)) for name, value in named]
+    return "function", code, tuple(parts), tuple(defaults), tuple(keywords), as_arguments
 
 
 def key_of(value: object, name: str, within: tuple[object, ...] = ()) -> Key:
@@ -64,6 +68,8 @@ def key_of(value: object, name: str, within: tuple[object, ...] = ()) -> Key:
     if any(value is outer for outer in within):
         return "recursive", next(k for k, outer in enumerate(within) if value is outer)
     if isinstance(value, Dispatcher):
+        if hasattr(value, "content_key"):
+            return value.content_key
         options = sorted((name, repr(option)) for name, option in value.targetoptions.items())
         return "compiled", tuple(options), key_of(value.py_func, name, within)
     if _is_known_by_name(value):

@@ -15,6 +15,7 @@ from typing import Any
 import numba
 from numba.core.dispatcher import Dispatcher
 
+from sterna.ground.captured import CapturingCompiler, taking_captured
 from sterna.ground.compilation import NO_WRAPPERS
 from sterna.ground.fingerprint import Key, TooLarge, captured_values, digest_of, is_persistent, key_of, key_of_function
 from sterna.ground.lazy_library import LazyCompiler
@@ -39,8 +40,11 @@ class Bridged:
         return self.plain(argument)
 
 
-def compile_user_function(function: Callable[..., Any]) -> Any:
-    """Compile a user's function, or raise `CannotCompile` with the reason."""
+def compile_user_function(function: Callable[..., Any], as_arguments: tuple[str, ...] = ()) -> Any:
+    """Compile a user's function, or raise `CannotCompile` with the reason.
+
+    It takes the values that it captures under the names `as_arguments` before its own arguments.
+    """
     if isinstance(function, Bridged):
         return function.compile()
     if not inspect.isfunction(function) and not isinstance(function, Dispatcher):
@@ -48,28 +52,32 @@ def compile_user_function(function: Callable[..., Any]) -> Any:
             getattr(function, "reason", f"it is a {type(function).__name__} object, not a plain function")
         )
     try:
-        key = key_of(function, "function")
+        key = key_of_function(function, (), as_arguments) if as_arguments else key_of(function, "function")
     except TooLarge as reason:
         raise CannotCompile(str(reason)) from None
     # Numba cannot free machine code, so nothing is gained by forgetting it.
     if key not in _compiled:
-        _compiled[key] = _compile(function)
+        compiled = _compile(function, (), as_arguments)
+        compiled.content_key = key
+        _compiled[key] = compiled
     return _compiled[key]
 
 
 _compiled: dict[Key, Any] = {}
 
 
-def _compile(function: FunctionType | Dispatcher, within: tuple[object, ...] = ()) -> Any:
+def _compile(function: Any, within: tuple[object, ...] = (), as_arguments: tuple[str, ...] = ()) -> Any:
     """Compile a function with those that it calls; one that the user has compiled keeps its options."""
     if isinstance(function, Dispatcher):
         if not _can_be_renamed(function):
             return function
         options = {name: option for name, option in function.targetoptions.items() if name != "cache"}
         return numba.jit(**options)(with_compiled_helpers(function.py_func, within))
-    copy = with_compiled_helpers(function, within)
+    copy = with_compiled_helpers(function, within, as_arguments)
     # Without the check, an index out of bounds would read other memory and give a plausible but wrong result.
     options = {"nogil": True, "error_model": "numpy", "boundscheck": True, **NO_WRAPPERS}
+    if as_arguments:
+        return numba.njit(pipeline_class=CapturingCompiler, **options)(taking_captured(copy, as_arguments))
     return numba.njit(pipeline_class=LazyCompiler, **options)(copy)
 
 
@@ -78,7 +86,9 @@ def _can_be_renamed(function: Dispatcher) -> bool:
     return type(function).__name__ == "CPUDispatcher" and not function.targetoptions.get("parallel")
 
 
-def with_compiled_helpers(function: FunctionType, within: tuple[object, ...] = ()) -> FunctionType:
+def with_compiled_helpers(
+    function: FunctionType, within: tuple[object, ...] = (), as_arguments: tuple[str, ...] = ()
+) -> FunctionType:
     """Return a copy of the function, named by its content, that calls compiled forms of the user's plain functions."""
     _refuse_assignments(function)
     inner = (*within, function)
@@ -91,7 +101,7 @@ def with_compiled_helpers(function: FunctionType, within: tuple[object, ...] = (
     scope = {**function.__globals__, **helpers, "__name__": __name__}
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
     copy.__kwdefaults__ = function.__kwdefaults__
-    key = key_of_function(function)
+    key = key_of_function(function, (), as_arguments)
     if is_persistent(key):
         copy.__qualname__ = f"{function.__name__}_{digest_of(key)[:24]}"
     return copy

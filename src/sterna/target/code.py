@@ -8,6 +8,7 @@ types need no new compilation.
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -31,6 +32,9 @@ from sterna.target.data import Inputs
 
 # Words of the data block that one entry takes at most: its address and its shape.
 MAX_WORDS_PER_ENTRY = 8
+
+# Where captured numbers are passed to the user's function.
+CAPTURED = "<captured>"
 
 # `warnings.catch_warnings` changes the filters of all threads.
 _compiling = threading.RLock()
@@ -58,7 +62,7 @@ class EntryCode:
     """The code of an entry: lines that make a function's arguments, to which each kind of function adds its own."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Argument, ...], inputs: Inputs) -> None:
-        self._function, self._inputs = compile_user_function(function), inputs
+        self._function, self._inputs = function, inputs
         self.scope: dict[str, object] = {}
         """Names that the code uses besides those of `SCOPE`."""
         space, data = inputs.space, inputs.data
@@ -76,10 +80,11 @@ class EntryCode:
             name = f"a{position}"
             self._lines.append(f"{name} = {self._expression(argument)}")
             self._arguments.append(f"{argument.name}={name}" if argument.keyword else name)
+        self._captured = {name: self.datum(entry) for name, entry in inputs.captured.get(id(function), {}).items()}
 
     def call(self, *leading: str, last: tuple[str, ...] = ()) -> str:
         """Return the call of the user's function, with other arguments before and behind its own."""
-        return f"function({', '.join([*leading, *self._arguments, *last])})"
+        return f"function({CAPTURED}{', '.join([*leading, *self._arguments, *last])})"
 
     def datum(self, name: str) -> str:
         """Return the expression of an entry of data."""
@@ -92,8 +97,16 @@ class EntryCode:
         return f"frozen(carray({pointer}, ({shape},)))"
 
     def compile(self, header: str, body: list[str], signature: object) -> object:
-        """Compile the entry."""
-        return compile_entry(self._function, header, [*self._lines, *body], self.scope, signature)
+        """Compile the entry; with captured numbers as data, or frozen if they must be known to compile the function."""
+        lines = [*self._lines, *body]
+        if self._captured:
+            with suppress(CannotCompile):
+                function = compile_user_function(self._function, tuple(self._captured))
+                passed = [line.replace(CAPTURED, ", ".join(self._captured.values()) + ", ") for line in lines]
+                return compile_entry(function, header, passed, self.scope, signature)
+        function = compile_user_function(self._function)
+        frozen = [line.replace(CAPTURED, "") for line in lines]
+        return compile_entry(function, header, frozen, self.scope, signature)
 
     def _expression(self, argument: Argument) -> str:
         if argument.source == "data":

@@ -2,8 +2,8 @@
 
 import array as plain_arrays
 import copy
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numba
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sterna.engine import callback
 from sterna.errors import TargetError
+from sterna.ground.captured import captured_numbers
 from sterna.reference.fitted_reference import FittedMap
 from sterna.reference.space import Space
 from sterna.types import IntArray
@@ -47,6 +48,8 @@ class Inputs:
 
     space: Space
     data: Data
+    captured: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """Numbers that functions capture and receive as data: by the function's identity, names of entries by variable."""
 
     @property
     def fitted(self) -> FittedMap | None:
@@ -64,7 +67,7 @@ class Inputs:
             return self
         fitted = copy.deepcopy(self.fitted)
         arrays = {**self.data.arrays, **fitted.data}
-        return Inputs(Space(self.space.variables, fitted), replace(self.data, arrays=arrays))
+        return replace(self, space=Space(self.space.variables, fitted), data=replace(self.data, arrays=arrays))
 
 
 def read_data(data: Mapping[str, Any] | None, space: Space) -> Data:
@@ -102,6 +105,21 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> Data:
         slots[name] = next_slot
         next_slot += 1 + array.ndim
     return Data(given, arrays, reasons, slots)
+
+
+def with_captured(inputs: Inputs, functions: Iterable[object]) -> Inputs:
+    """Return the inputs with the numbers that compiled functions capture, so that their values are not compiled in."""
+    arrays, slots = dict(inputs.data.arrays), dict(inputs.data.slots)
+    captured: dict[int, dict[str, str]] = {}
+    next_slot = callback.HEAD + sum(1 + array.ndim for array in arrays.values())
+    for position, function in enumerate(functions):
+        captured[id(function)] = {}
+        for name, value in captured_numbers(function).items():
+            entry = f"{name}, captured by function {position}"
+            captured[id(function)][name] = entry
+            arrays[entry], slots[entry] = _array_of(value), next_slot
+            next_slot += 1 + arrays[entry].ndim
+    return replace(inputs, data=replace(inputs.data, arrays=arrays, slots=slots), captured=captured)
 
 
 def _array_of(value: object) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from sterna.reference.reference import Reference, coordinate_tables, space_and_d
 from sterna.reference.space import View, check_view
 from sterna.target.batch_function import BatchFunction
 from sterna.target.change import LIKELIHOOD_CHANGE, REFERENCE_CHANGE, local_change
-from sterna.target.data import Inputs, read_data
+from sterna.target.data import Inputs, read_data, with_captured
 from sterna.target.density import likelihood, reference_density
 from sterna.target.draw import reference_draw
 from sterna.target.gradient import Gradients, likelihood_gradient, reference_gradient
@@ -83,7 +83,7 @@ class Given:
         if self.view is not None:
             check_view(self.view)
         space, distributions = space_and_distributions(self.reference, self.data)
-        inputs = Inputs(space, read_data(self.data, space))
+        inputs = with_captured(Inputs(space, read_data(self.data, space)), self._given_functions())
         self._check_state_map(inputs)
         if self.vectorized not in (False, True, "padded"):
             raise TargetError(f'vectorized={self.vectorized!r} is not known: give True, False or "padded".')
@@ -104,6 +104,14 @@ class Given:
             notes=tuple(dict.fromkeys(notes)),
             build_seconds=time.perf_counter() - began,
         )
+
+    def _given_functions(self) -> list[object]:
+        """Return the functions that the engine calls, as they were given."""
+        found: list[object] = [self.log_likelihood, self.local_change, self.gradient]
+        if isinstance(self.reference, Reference):
+            joint = self.reference
+            found += [joint.log_density, joint.local_change, joint.draw, joint.gradient]
+        return found
 
     def _functions(self, inputs: Inputs) -> list[UserFunction]:
         """Read the functions that every run needs."""
