@@ -8,8 +8,6 @@ Following all forks gives the exact transition matrix of the code.
 import types
 from pathlib import Path
 
-import numba
-
 import sterna
 
 SOURCE = Path(sterna.__file__).parent
@@ -24,11 +22,10 @@ def load(path, faults=(), compiled=False, **names):
     for old, new in faults:
         assert old in text, f"{path} no longer contains {old!r}: the planted fault must be adapted"
         text = text.replace(old, new)
-    decorator = "@_compile_here\n" if compiled else ""
-    for name in ("compiled_with_memory", "compiled", "inlined"):
-        text = text.replace(f"@{name}\n", decorator)
+    if not compiled:
+        for name in ("compiled_with_memory", "compiled", "inlined"):
+            text = text.replace(f"@{name}\n", "")
     module = types.ModuleType(path)
-    module._compile_here = numba.njit(nogil=True, error_model="numpy")
     exec(compile(text, path, "exec"), module.__dict__)
     module.__dict__.update(names)
     return module

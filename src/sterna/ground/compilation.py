@@ -100,7 +100,10 @@ def _compile(function: Any, **options: bool) -> Any:
 
 def _dispatcher(kind: Any, function: Any, options: dict[str, Any]) -> Any:
     dispatcher = kind(function, targetoptions=options, pipeline_class=LazyCompiler)
-    dispatcher._cache = CodeCache(repr((function.__module__, function.__qualname__, sorted(options.items()), _STAMP)))
+    if function.__module__.partition(".")[0] == "sterna":
+        # its source is part of the stamp
+        key = function.__module__, function.__qualname__, sorted(options.items()), _STAMP
+        dispatcher._cache = CodeCache(repr(key))
     return dispatcher
 
 
