@@ -36,7 +36,7 @@ from sterna.result.result import Result as Result
 from sterna.run.sample import sample as sample
 from sterna.target.log_prior import from_log_prior as from_log_prior
 from sterna.target.target import Target as Target
-from sterna.tuning.batches import Estimate as Estimate
+from sterna.tuning.estimate import Estimate as Estimate
 from sterna.tuning.rounds import Round as Round
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sterna.result.warnings import (
     too_few_chains,
     unknown_evidence,
 )
-from sterna.tuning.batches import Estimate
+from sterna.tuning.estimate import Estimate
 
 KINDS = {
     "unknown": "The evidence is ",

@@ -14,7 +14,7 @@ from scipy import stats
 import sterna
 from sterna.engine.communication import measure
 from sterna.engine.record import add_chains, add_pairs, batch_of, new_record
-from sterna.tuning.batches import Estimate
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.path_integrals import integrate, path_integral
 from sterna.tuning.rounds import summarise_round
 

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from sterna.result.summary import table_of
 from sterna.result.text import count
-from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import explores_slowly, saturated
+from sterna.tuning.estimate import Estimate
 
 if TYPE_CHECKING:
     from sterna.result.result import Result

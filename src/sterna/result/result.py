@@ -17,8 +17,8 @@ from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.summary import Summary
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
-from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import saturated
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence_curve import EvidenceCurve
 from sterna.tuning.path_integrals import path_integral
 from sterna.tuning.rounds import Round

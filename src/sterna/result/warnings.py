@@ -8,8 +8,8 @@ import numpy as np
 from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.diagnostics import summary_of
 from sterna.result.text import count
-from sterna.tuning.batches import student_quantile
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
+from sterna.tuning.estimate import student_quantile
 
 if TYPE_CHECKING:
     from sterna.result.result import Result

@@ -12,8 +12,9 @@ from sterna.engine.record import Record
 from sterna.theory.cumulative_barrier import Barrier
 from sterna.theory.rates import predicted_round_trip_rate
 from sterna.tuning.barrier import communication_barrier, placement_barrier, without_zeros
-from sterna.tuning.batches import Estimate, merge, standard_error, standard_errors
+from sterna.tuning.batches import merge, standard_error, standard_errors
 from sterna.tuning.energies import Energies, energies
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence import Evidence, evidence
 from sterna.tuning.path_integrals import (
     fisher_rao_length,
