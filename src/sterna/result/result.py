@@ -1,6 +1,7 @@
 """The result of a run: samples, evidence, barrier, schedule, round trips, and whether to believe them."""
 
 import html
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -147,27 +148,44 @@ class Result:
         return self.last.divergences
 
     def path_integral(self, function: Callable[[FloatArray, float], ArrayLike]) -> Estimate:
-        """Integrate E[function(V, beta)] over beta from 0 to 1, with V = -log_likelihood; needs `keep_energies=True`.
+        """Integrate E[function(V, beta)] over beta from 0 to 1, where V = -log_likelihood.
 
-        The function takes an array of V and one beta, and returns an array.
+        The function takes an array of V, which is called the energy, and one beta, and returns an array. Needs
+        `keep_log_likelihoods=True`.
 
         >>> import sterna
         >>> result = sterna.sample(
-        ...     sterna.models.normal(2), n_chains=8, n_rounds=8, keep_energies=True, progress=False
+        ...     sterna.models.normal(2), n_chains=8, n_rounds=8, keep_log_likelihoods=True, progress=False
         ... )
         >>> minus_log_evidence = result.path_integral(lambda v, beta: v)
         >>> abs(minus_log_evidence.value + result.log_evidence.value) < 0.1
         True
         """
         batches = len(self.records[0].scans)
-        return path_integral(function, self.schedule, self.energies, batches)
+        return path_integral(function, self.schedule, self.log_likelihoods, batches)
+
+    @property
+    def log_likelihoods(self) -> FloatArray:
+        """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains).
+
+        Needs `keep_log_likelihoods=True`; that of the target chain's draws alone is `log_likelihood`.
+        """
+        if not self.settings.keep_log_likelihoods:
+            raise OptionError(
+                "The log-likelihoods of all chains were not kept: use keep_log_likelihoods=True to keep them."
+            )
+        return np.stack([record.energies for record in self.records])
 
     @property
     def energies(self) -> FloatArray:
-        """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains)."""
-        if not self.settings.keep_energies:
-            raise OptionError("Energies were not kept: use keep_energies=True to keep those of all chains.")
-        return np.stack([record.energies for record in self.records])
+        """Deprecated name of `log_likelihoods`."""
+        warnings.warn(
+            "result.energies is now called result.log_likelihoods, because that is what it holds; the old name will be "
+            "removed.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.log_likelihoods
 
     @property
     def explorations(self) -> int:
@@ -261,7 +279,7 @@ class Result:
 
         The theory of round trips assumes 0 (efficient local exploration), which is true of the reference.
         """
-        return self.last.energies.autocorrelation
+        return self.last.log_likelihoods.autocorrelation
 
     @property
     def index_process(self) -> IndexArray:

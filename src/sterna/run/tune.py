@@ -121,7 +121,7 @@ def _next_pivot(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
 def _next_centre(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
     """Read the mean energies at the new betas."""
     # a short round may have seen no reference draw of positive likelihood
-    means = np.where(np.isfinite(last.energies.mean), last.energies.mean, tuned.centre)
+    means = np.where(np.isfinite(last.log_likelihoods.mean), last.log_likelihoods.mean, tuned.centre)
     # the reference's mean may be larger by any factor, and would cost the digits of the others' moments
     others = np.interp(schedule[1:], tuned.schedule[1:], means[1:])
     return np.concatenate([means[:1], others])
