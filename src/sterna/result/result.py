@@ -1,6 +1,5 @@
 """The result of a run: samples, evidence, barrier, schedule, round trips, and whether to believe them."""
 
-import html
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
@@ -14,9 +13,11 @@ from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.reference.space import axis_labels, coordinates_of, dims_of
 from sterna.result.diagnostics import summary_of
+from sterna.result.evidence_table import EvidenceTable
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.summary import Summary
+from sterna.result.text import count
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.chains import saturated
 from sterna.tuning.estimate import Estimate
@@ -130,12 +131,12 @@ class Result:
         return self.last.log_evidence
 
     @property
-    def evidence(self) -> dict[str, Estimate]:
-        """Every estimator of the evidence by name.
+    def evidence(self) -> EvidenceTable:
+        """Every estimator of the log evidence by name; prints as a table of those that can be used.
 
         Thermodynamic integration has a discretisation error, of which its `bias` is an estimate.
         """
-        return self.last.evidence.estimates
+        return EvidenceTable(self.last.evidence.estimates)
 
     @property
     def evidence_curve(self) -> EvidenceCurve:
@@ -370,9 +371,9 @@ class Result:
 
     def __repr__(self) -> str:
         return (
-            f"<sterna.Result of {self.target.name}: {self.settings.n_scans} scans of {self.settings.n_chains} chains, "
+            f"<sterna.Result of {self.target.name}: {count(self.settings.n_scans, 'scan')} of {self.settings.n_chains} chains, "
             f"barrier {self.global_barrier:.2f}, log evidence {self.log_evidence}, restarts {self.restarts}, "
-            f"{'no warnings' if not self.warnings else 'see warnings'}>"
+            f"{count(len(self.warnings), 'warning') if self.warnings else 'no warnings'}>"
         )
 
     def __str__(self) -> str:
@@ -382,4 +383,6 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from sterna.result.notebook import html_of
+
+        return html_of(self)

@@ -65,11 +65,11 @@ def unknown_evidence(result: "Result") -> str | None:
 
 def constant_likelihood(result: "Result") -> str | None:
     """Warn if the likelihood never varied, because the data may have been forgotten."""
-    energies = result.log_likelihood
-    if result.rejection.max() > 0 or not (energies == energies[0, 0]).all():
+    found = result.log_likelihood
+    if result.rejection.max() > 0 or not (found == found[0, 0]).all():
         return None
     return (
-        f"The log-likelihood is {energies[0, 0]:.6g} at all draws (normal: it varies), so the posterior equals the "
+        f"The log-likelihood is {found[0, 0]:.6g} at all draws (normal: it varies), so the posterior equals the "
         "reference. Check that the likelihood depends on the variables and the data."
     )
 
@@ -130,9 +130,9 @@ def slow_exploration(result: "Result") -> str | None:
     worst = 1 + int(np.argmax(np.nan_to_num(memory[1:], nan=-1.0)))
     more_chains = 2 * result.settings.n_chains - 1
     return (
-        f"Exploration is slow: {result.restarts} restarts, but the rejections would allow "
+        f"Exploration is slow: {count(result.restarts, 'restart')}, but the rejections would allow "
         f"{result.predicted_restarts:.0f} (normal: more than {SLOW_SHARE:.0%} of that). In the worst chain, at "
-        f"beta = {result.schedule[worst]:.3g}, the energies before and after the exploration of one scan have a "
+        f"beta = {result.schedule[worst]:.3g}, the log-likelihoods before and after a scan's exploration have a "
         f"correlation of {memory[worst]:.2f} (0 means independent). Explore more in each scan "
         f"(explorations={2 * result.explorations}), use another explorer, or more chains (n_chains={more_chains})."
     )

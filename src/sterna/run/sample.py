@@ -14,6 +14,7 @@ from sterna.result.result import Result
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import sampled_target
 from sterna.result.settings import Settings
+from sterna.result.text import count
 from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
 from sterna.run.given import as_explorer, as_target
@@ -188,7 +189,7 @@ def check_fits(runtime: Runtime, state: RunState) -> None:
     dimension, bound = state.copies[0].states.shape[1], runtime.bound
     if dimension != runtime.target.dimension:
         raise OptionError(
-            f"The state is of a target with {dimension} coordinates, and {runtime.target.name} has "
+            f"The state is of a target with {count(dimension, 'coordinate')}, and {runtime.target.name} has "
             f"{runtime.target.dimension}: give the target of the run."
         )
     widths = state.tuned.parameters.shape[1], state.statistics[0].shape[1]

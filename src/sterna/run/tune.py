@@ -8,6 +8,7 @@ import numpy as np
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD
 from sterna.engine.round import Copy, nearest_chains, refresh_some, resized
 from sterna.errors import EvaluationError
+from sterna.result.text import count
 from sterna.run.runtime import Runtime
 from sterna.run.start import begin_round
 from sterna.run.state import RunState, Tuned
@@ -91,7 +92,7 @@ def _next_n_chains(state: RunState, last: Round, explorations: int) -> tuple[int
     if not slow:
         return n_chains, boost, ()
     note = (
-        f"Exploration is slow: round {last.number} had {last.restarts} restarts, and its rejections allow "
+        f"Exploration is slow: round {last.number} had {count(last.restarts, 'restart')}, and its rejections allow "
         f"{last.predicted_restarts:.0f}. The next round therefore had {n_chains} chains, more than the "
         "barrier requires."
     )
