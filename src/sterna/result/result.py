@@ -370,8 +370,9 @@ class Result:
         return copy
 
     def __repr__(self) -> str:
+        scans = count(self.settings.n_scans, "scan")
         return (
-            f"<sterna.Result of {self.target.name}: {count(self.settings.n_scans, 'scan')} of {self.settings.n_chains} chains, "
+            f"<sterna.Result of {self.target.name}: {scans} of {self.settings.n_chains} chains, "
             f"barrier {self.global_barrier:.2f}, log evidence {self.log_evidence}, restarts {self.restarts}, "
             f"{count(len(self.warnings), 'warning') if self.warnings else 'no warnings'}>"
         )

@@ -7,7 +7,6 @@ import numpy as np
 from sterna.tuning.rounds import Round
 from sterna.types import BoolArray
 
-
 HEADS = ("round", "scans", "chains", "barrier", "rejection", "restarts", "log evidence", "memory")
 # What the heads of columns mean, for readers of the table.
 EXPLANATION = (
