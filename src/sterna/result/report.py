@@ -72,7 +72,7 @@ def verdict(result: "Result") -> str:
 
 def rows_left_out(result: "Result", max_rows: int) -> int:
     """Return how many scalars a table of so many rows leaves out."""
-    return sum(values[0, 0].size for values in result.values.values()) - max_rows
+    return int(sum(values[0, 0].size for values in result.values.values())) - max_rows
 
 
 def facts(result: "Result") -> list[tuple[str, str]]:
