@@ -214,7 +214,7 @@ def test_too_few_chains_are_named():
 
 def test_too_few_restarts_are_named():
     short = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=2, progress=False)
-    assert any("Only" in text and "restart" in text for text in short.warnings)
+    assert any(text.startswith(("Only", "No restarts")) for text in short.warnings)
 
 
 def test_slow_exploration_is_named():

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sterna.result import rounds, summary
 from sterna.result.evidence_table import is_usable
-from sterna.result.summary import EXPLANATION as EXPLANATION_OF_SUMMARY
 from sterna.result.summary import table_of
 from sterna.result.text import count
 from sterna.tuning.chains import explores_slowly, saturated
@@ -33,20 +33,39 @@ def report(result: "Result", max_rows: int = 20) -> str:
     return "\n".join(map(str.rstrip, file.getvalue().splitlines()))
 
 
-def show(result: "Result", max_rows: int = 20) -> None:
-    """Print the report to standard output, in colour on a terminal."""
-    console = Console(highlight=False)
-    _write(result, console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH), max_rows)
+def report_for_output(result: "Result", max_rows: int = 20) -> str:
+    """Return the report as it suits standard output: in colour on a terminal, and plain text elsewhere."""
+    console, written = console_like_output()
+    if not console.is_terminal:
+        return report(result, max_rows)
+    _write(result, console, max_rows)
+    return written.getvalue().rstrip("\n")
+
+
+def console_like_output() -> tuple[Console, io.StringIO]:
+    """Return a console as wide and colourful as standard output, and the text to which it writes instead."""
+    real, written = Console(force_jupyter=False), io.StringIO()
+    console = Console(
+        file=written,
+        highlight=False,
+        width=real.width,
+        force_terminal=real.is_terminal,
+        force_jupyter=False,
+        color_system="auto" if real.is_terminal else None,
+    )
+    return console, written
 
 
 def _write(result: "Result", console: Console, max_rows: int) -> None:
-    console.print(verdict(result), style="yellow" if result.warnings else "", soft_wrap=True, markup=False)
+    # lines of a text in a file are not broken
+    long = not console.is_terminal
+    console.print(verdict(result), style="yellow" if result.warnings else "", soft_wrap=long, markup=False)
     console.print()
     console.print(table_of(itertools.islice(result.summary_rows(), max_rows)), soft_wrap=True, markup=False)
     others = rows_left_out(result, max_rows)
     if others > 0:
         console.print(f"... and {others} more")
-    console.print(EXPLANATION_OF_SUMMARY, style="dim", soft_wrap=True)
+    console.print(summary.EXPLANATION, style="dim", soft_wrap=long)
     console.print()
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="bold", no_wrap=True)
@@ -55,11 +74,12 @@ def _write(result: "Result", console: Console, max_rows: int) -> None:
         grid.add_row(name, text)
     console.print(grid)
     for warning in result.warnings:
-        console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=True)
+        console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=long)
     for note in dict.fromkeys(result.notes):
-        console.print(f"\n[bold]Note:[/bold] {escape(note)}", soft_wrap=True)
+        console.print(f"\n[bold]Note:[/bold] {escape(note)}", soft_wrap=long)
     console.print()
-    console.print(repr(result.rounds), soft_wrap=True, markup=False)
+    console.print(result.rounds.table(), soft_wrap=True, markup=False)
+    console.print(rounds.EXPLANATION, style="dim", soft_wrap=long)
 
 
 def verdict(result: "Result") -> str:

@@ -51,9 +51,13 @@ class Rounds(list[Round]):
         return swapped
 
     def __repr__(self) -> str:
+        return f"{self.table()}\n{EXPLANATION}"
+
+    def table(self) -> str:
+        """Return the table alone."""
         lines = [HEADS, *map(cells, self.rows())]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join([*("  ".join(map(str.rjust, line, widths)) for line in lines), EXPLANATION])
+        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
 
 
 def _short(number: float) -> str:

@@ -114,8 +114,9 @@ def few_restarts(result: "Result") -> str | None:
     elif saturated(result.last):
         advice = "Use more chains"
     where = " in the worst copy" if result.settings.n_copies > 1 else ""
+    found = "No restarts" if fewest == 0 else f"Only {count(fewest, 'restart')}"
     return (
-        f"Only {count(fewest, 'restart')}{where} (normal: at least {MIN_RESTARTS}; the rejections allow "
+        f"{found}{where} (normal: at least {MIN_RESTARTS}; the rejections allow "
         f"{possible:.0f}): {'no' if fewest == 0 else 'hardly any'} replica travelled from the reference to the target, "
         f"so modes may be missing. {advice}."
     )

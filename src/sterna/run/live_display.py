@@ -33,7 +33,7 @@ class LiveDisplay(LineDisplay):
     def say(self, text: str) -> None:
         """Print above the live lines."""
         style = "yellow" if text.startswith("sterna: warning") else None
-        self.console.print(text, style=style, markup=False, soft_wrap=True)
+        self.console.print(text, style=style, markup=False)
 
     def say_progress(self, text: str) -> None:
         """Redraw the live lines."""
