@@ -78,7 +78,7 @@ def test_a_range_while_explorers_are_on_trial():
     left.end_round(now)
     left.begin_round(state(10, 10), now)
     left.advance(100)
-    assert left.seconds(now + 1.0)[1] == pytest.approx((2 * (1024 + 2046) - 100) / 100)
+    assert left.seconds(now + 2.0)[1] == pytest.approx(2.0 * (2 * (1024 + 2046) - 100) / 100)
 
 
 def test_a_run_that_is_continued_after_the_choice_is_not_on_trial():

@@ -41,7 +41,8 @@ def choose_engine(names: Iterable[str]) -> Engine:
         if all(_can_name(engine, name) for name in names):
             return engine
     odd = next(name for name in names if not _can_name(installed[0], name))
-    advice = "install h5netcdf (pip install h5netcdf h5py)" if installed == ["scipy"] and "/" not in odd else "rename it"
+    others_can = installed == ["scipy"] and "/" not in odd
+    advice = "install h5netcdf (pip install h5netcdf h5py)" if others_can else "rename it"
     raise OptionError(f"A netCDF file written by {installed[0]} cannot hold a variable called {odd!r}: {advice}.")
 
 
