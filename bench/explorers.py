@@ -35,7 +35,7 @@ def run(case: Case, explorer: Any, n_scans: int | None, n_rounds: int) -> tuple[
         n_chains=case.n_chains,
         n_rounds=n_rounds,
         n_scans=n_scans,
-        keep_energies=True,
+        keep_log_likelihoods=True,
         progress=False,
     )
     spent = time.process_time() - began
@@ -70,7 +70,7 @@ def measure(case: Case, label: str, explorer: Any, seconds: float) -> Row:
     # both runs had the same tuning
     more = result.evaluations - short.evaluations + result.gradient_evaluations - short.gradient_evaluations
     work = max(more, 1) * scans / (scans - short.settings.n_scans)
-    energy = effective_size(result.energies[:, :, -1])
+    energy = effective_size(result.log_likelihoods[:, :, -1])
     draws = np.concatenate([result.posterior[v].values.reshape(scans, -1) for v in result.posterior], axis=1)
     slowest = min(effective_size(column[None]) for column in draws.T if column.std() > 0)
     rates = (energy / spent, slowest / spent, 1e3 * energy / work, 1e3 * slowest / work)

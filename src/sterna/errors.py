@@ -19,3 +19,7 @@ class EvaluationError(Error, RuntimeError):
 
 class InitialStateError(Error, RuntimeError):
     """No starting point with a positive likelihood was found."""
+
+
+class MissingLibraryError(Error, ModuleNotFoundError):
+    """An optional library is needed and not installed; the message says how to install it."""

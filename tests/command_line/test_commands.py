@@ -1,10 +1,14 @@
 """The command line, run as a user would run it."""
 
+import importlib.util
 import json
+import os
+import pty
 import subprocess
 import sys
 
 import pytest
+import xarray
 
 from sterna.command_line.commands import main
 
@@ -104,6 +108,8 @@ def test_a_target_in_a_file(tmp_path):
         (["run", "model.py:log_likelihood"], "needs mu, y"),
         (["run", "broken.py:target"], "broken.py raised NameError"),
         (["frobnicate"], "frobnicate"),
+        (["run", "normal", "--save", "nowhere/posterior.nc"], "there is no folder"),
+        (["run", "normal", "--save", "."], "is a folder"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line_and_status_2(arguments, text, tmp_path, monkeypatch, capsys):
@@ -125,3 +131,128 @@ def test_the_bare_command_shows_its_help():
     assert done.returncode == 0
     assert "Commands:" in done.stdout
     assert done.stdout.count("\n") > 5
+
+
+# ----------------------------------------------------------------------------------------------- where output goes
+
+RUN = ["run", "discrete", "--rounds", "5", "--chains", "3", "--explorer", "slice"]
+
+
+def shell(line, **environment):
+    """Run a line of the shell, in which `sterna` is the command."""
+    command = f'sterna() {{ "{sys.executable}" -m sterna "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+
+
+def test_draws_are_saved(tmp_path):
+    done = sterna(*RUN, "--seed", "7", "--save", "draws.nc", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with xarray.open_dataset(tmp_path / "draws.nc") as draws:
+        assert draws["x"].dims == ("copy", "draw")
+        assert draws["x"].shape == (1, 62)
+        assert f"{draws['x'].mean().item():.4g}" in done.stdout
+        assert draws.attrs["seed"] == 7
+        assert f"{draws.attrs['log_evidence']:.4f}" in done.stdout
+
+
+def test_names_that_a_file_cannot_hold_are_refused_before_the_run(tmp_path, monkeypatch, capsys):
+    (tmp_path / "model.py").write_text(MODEL.replace("mu", "β"))
+    found = importlib.util.find_spec
+    # SciPy alone writes names in Latin letters only
+    absent = ("netCDF4", "h5netcdf")
+    monkeypatch.setattr("sterna.result.netcdf.find_spec", lambda name: None if name in absent else found(name))
+    options = ["--save", str(tmp_path / "draws.nc"), "--rounds", "30"]
+    monkeypatch.setattr("sys.argv", ["sterna", "run", f"{tmp_path / 'model.py'}:target", *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "cannot hold a variable called 'β': install h5netcdf" in capsys.readouterr().err
+
+
+def test_draws_that_cannot_be_written_in_the_end_are_written_elsewhere(tmp_path, monkeypatch, capsys):
+    """The folder disappears during the run; the report is printed all the same."""
+    folder, spare = tmp_path / "folder", tmp_path / "spare"
+    folder.mkdir()
+    spare.mkdir()
+    (tmp_path / "model.py").write_text(MODEL + f"import os; os.rmdir({str(folder)!r})")
+    monkeypatch.setattr("tempfile.tempdir", str(spare))
+    options = ["--rounds", "4", "--chains", "3", "--explorer", "slice", "--save", str(folder / "draws.nc")]
+    monkeypatch.setattr("sys.argv", ["sterna", "run", f"{tmp_path / 'model.py'}:target", *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr()
+    assert ended.value.code == 1
+    assert "log evidence" in shown.out
+    (file,) = spare.iterdir()
+    assert shown.err.splitlines()[-1].endswith(f"the draws are in {file} instead.")
+    with xarray.open_dataset(file) as draws:
+        assert draws["mu"].size == 30
+
+
+def test_an_ascii_terminal():
+    done = shell(f"sterna {' '.join(RUN)}", LANG="C", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "+- error" in done.stdout
+    assert "\\x" not in done.stdout
+
+
+def test_without_standard_error_the_result_is_printed():
+    done = shell(f"sterna {' '.join(RUN)} 2>&-")
+    assert done.returncode == 0
+    assert "log evidence" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("form", "where", "reason"), [("", "> /dev/full", "No space left on device"), ("--json", "| true", "Broken pipe")]
+)
+def test_a_result_that_cannot_be_printed_goes_to_standard_error(form, where, reason):
+    # the reader of the pipe ends long before the run
+    done = shell(f"set -o pipefail; sterna {' '.join(RUN)} {form} {where}")
+    assert done.returncode == 1
+    assert ("log_evidence" if form else "log evidence") in done.stderr
+    expected = f"sterna: standard output cannot be written to ({reason}): the result is above."
+    assert done.stderr.splitlines()[-1] == expected
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_of_one_line_is_no_problem():
+    done = shell(f"set -o pipefail; sterna {' '.join(RUN)} | head -1")
+    assert done.returncode == 0
+    assert done.stdout == "discrete, 62 scans of 3 chains: no warnings.\n"
+
+
+def test_a_closed_standard_output_is_refused_unless_draws_are_saved(tmp_path):
+    done = shell(f"sterna {' '.join(RUN)} >&-")
+    assert done.returncode == 2
+    assert done.stderr.startswith("sterna: Standard output is closed, so the result would be lost")
+    done = shell(f"sterna {' '.join(RUN)} --save {tmp_path / 'draws.nc'} >&-")
+    assert done.returncode == 0
+    assert (tmp_path / "draws.nc").exists()
+
+
+@pytest.mark.parametrize("arguments", ["models", "--help"])
+def test_lists_that_cannot_be_printed(arguments):
+    done = shell(f"sterna {arguments} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "sterna: standard output cannot be written to (No space left on device)\n"
+
+
+def test_warnings_are_shown_once_on_a_terminal():
+    parent, child = pty.openpty()
+    command = [sys.executable, "-m", "sterna", "run", "discrete", "--rounds", "2", "--explorer", "slice"]
+    process = subprocess.Popen(command, stdout=child, stderr=child, env={**os.environ, "COLUMNS": "400"})
+    os.close(child)
+    text = b""
+    while True:
+        try:
+            chunk = os.read(parent, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        text += chunk
+    os.close(parent)
+    assert process.wait() == 0
+    assert text.count(b"travelled from the reference to the target") == 1

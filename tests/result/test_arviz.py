@@ -1,6 +1,7 @@
 """Results as ArviZ holds them."""
 
 import contextlib
+import importlib
 import sys
 
 import arviz
@@ -8,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pymc as pm
 import pytest
+import xarray
 from pymc_models import COUNTS, change_point
 from scipy import stats
 
@@ -73,6 +75,30 @@ def test_arviz_and_pymc_take_it(run):
 
 def test_log_likelihood_may_be_left_out(run):
     assert "log_likelihood" not in run[1].to_arviz(log_likelihood=False)
+
+
+def test_attributes_survive_a_file(run, tmp_path):
+    _, result = run
+    result.to_arviz().to_netcdf(str(tmp_path / "run.nc"))
+    attributes = xarray.open_dataset(tmp_path / "run.nc", group="posterior").attrs
+    assert attributes["log_evidence"] == result.log_evidence.value
+    assert attributes["restarts"] == result.restarts
+    assert attributes["seed"] == 3
+    assert np.array_equal(attributes["schedule"], result.schedule)
+    assert attributes["warnings"].splitlines() == result.warnings
+    assert attributes["notes"].splitlines() == [" ".join(note.split()) for note in result.notes]
+
+
+def test_without_arviz_the_error_says_what_to_install(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(sterna.MissingLibraryError, match=r"pip install 'sterna\[arviz\]'") as raised:
+        run[1].to_arviz()
+    assert isinstance(raised.value, ModuleNotFoundError)
+    # a library that ArviZ itself lacks is another matter
+    monkeypatch.setattr(importlib, "import_module", lambda name: __import__("no_such_module"))
+    with pytest.raises(ModuleNotFoundError, match="no_such_module") as raised:
+        run[1].to_arviz()
+    assert not isinstance(raised.value, sterna.Error)
 
 
 def test_targets_of_sternas_own():

@@ -1,12 +1,16 @@
 """What a result offers, and its warnings."""
 
 import builtins
+import copy
+import dataclasses
 import json
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 import sterna
+from sterna.result.rounds import Rounds, cells
 
 
 def quadratic(a, b, c):
@@ -57,14 +61,96 @@ def test_summary_and_dict(result):
 
 
 def test_what_is_printed(result):
+    """The answer comes first: whether to trust it, the posterior, the evidence; the rounds are last."""
     lines = str(result).splitlines()
-    assert lines[0].split() == ["variable", "mean", "±", "error", "sd", "ess", "r-hat"]
-    assert lines[1].split()[:2] == ["a", f"{result.posterior['a'].mean().item():.4g}"]
-    assert [line.split()[0] for line in lines[1:11]] == list(result.summary)
-    assert any(line.startswith("log evidence    ") and str(result.log_evidence) in line for line in lines)
-    assert repr(result.summary).splitlines() == lines[:11]
+    assert lines[0].startswith("quadratic, 62 scans of 5 chains in 2 copies: ")
+    assert lines[2].split() == ["variable", "mean", "±", "error", "sd", "ess", "r-hat"]
+    assert lines[3].split()[:2] == ["a", f"{result.posterior['a'].mean().item():.4g}"]
+    assert [line.split()[0] for line in lines[3:13]] == list(result.summary)
+    assert repr(result.summary).splitlines() == lines[2:13]
+    assert lines[15].startswith("log evidence    ")
+    assert str(result.log_evidence) in lines[15]
+    assert repr(result.rounds).splitlines() == lines[-8:]
+    assert lines[-8].split()[-3:] == ["log", "evidence", "memory"]
     assert not any(line != line.rstrip() or "\x1b" in line for line in lines)
-    assert result._repr_html_().startswith("<pre>variable")
+
+
+@pytest.mark.parametrize(
+    ("warnings", "verdict"), [([], "no warnings."), (["bad"], "1 warning, see below."), (["a", "b"], "2 warnings, see")]
+)
+def test_the_first_line_says_whether_there_are_warnings(result, warnings, verdict):
+    judged = copy.copy(result)
+    # computed when first asked for, so that it can be set
+    judged.__dict__["warnings"] = warnings
+    assert verdict in str(judged).splitlines()[0]
+    assert verdict in judged._repr_html_()
+    assert all(f"Warning: {text}" in str(judged).splitlines() for text in warnings)
+
+
+def with_evidence(result, **estimates):
+    """Return the result with other estimates of the evidence."""
+    evidence = dataclasses.replace(result.last.evidence, estimates=result.last.evidence.estimates | estimates)
+    last = dataclasses.replace(result.last, evidence=evidence)
+    return dataclasses.replace(result, rounds=Rounds([*result.rounds[:-1], last]))
+
+
+def test_only_usable_estimates_of_the_evidence_are_shown(result):
+    broken = {
+        "stepping_stone_backward": sterna.Estimate(3.0, 29.0),
+        "stepping_stone_forward": sterna.Estimate(np.nan, np.nan),
+        "thermodynamic_sum": sterna.Estimate(1.0, 0.1, bias=-3.8e9),
+    }
+    poor = with_evidence(result, bennett=sterna.Estimate(1.5, 0.1), **broken)
+    text = repr(poor.evidence)
+    assert "bennett " in text.splitlines()[0]
+    assert "1.5000 ± 0.1000" in text
+    named = "stepping_stone_forward, stepping_stone_backward, thermodynamic_sum"
+    assert text.splitlines()[-1] == f"not usable for this run: {named}"
+    assert "e+09" not in text
+    assert dict(poor.evidence) == result.last.evidence.estimates | {"bennett": sterna.Estimate(1.5, 0.1)} | broken
+    for shown in (str(poor), poor._repr_html_()):
+        assert "backward" not in shown
+        assert "unusable" not in shown
+
+
+class Page(HTMLParser):
+    """Collects text and elements, and checks that elements end as they begin."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text, self.rows, self.opened = "", [], []
+        self.feed(text)
+        assert self.opened == []
+
+    def handle_starttag(self, tag, attrs):
+        self.opened.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+
+    def handle_endtag(self, tag):
+        assert self.opened.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+        if self.opened[-1] in ("td", "th"):
+            self.rows[-1].append(data)
+
+
+def test_what_a_notebook_shows(result):
+    page = Page(result._repr_html_())
+    assert str(result).splitlines()[0] in page.text
+    assert [row[0] for row in page.rows[1:11]] == list(result.summary)
+    assert page.rows[0] == ["variable", "mean", "± error", "sd", "ess", "r-hat"]
+    assert page.rows[-1] == list(cells(result.last.row()))
+    for text in (*result.warnings, *result.notes, str(result.log_evidence)):
+        assert text in page.text
+
+
+def test_html_is_escaped(result):
+    note = "a < b & <script>alert('x')</script>"
+    odd = dataclasses.replace(result, notes=[note])
+    assert "<script>" not in odd._repr_html_()
+    assert note in Page(odd._repr_html_()).text
 
 
 def test_text_is_plain_in_a_notebook_and_with_colours_wanted(result, monkeypatch):
@@ -128,7 +214,7 @@ def test_too_few_chains_are_named():
 
 def test_too_few_restarts_are_named():
     short = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=2, progress=False)
-    assert any("Only" in text and "restart" in text for text in short.warnings)
+    assert any(text.startswith(("Only", "No restarts")) for text in short.warnings)
 
 
 def test_slow_exploration_is_named():

@@ -55,7 +55,7 @@ PLAIN = {"a": sterna.Normal(0, 3), "b": sterna.Normal(0, 3)}
 REAL = {"a": sterna.Real(), "b": sterna.Real(lower=-3)}
 RUNS = {
     "plain": lambda: sterna.sample(gaussian, PLAIN, **OPTIONS),
-    "all chains": lambda: sterna.sample(gaussian, PLAIN, keep="all", keep_energies=True, **OPTIONS),
+    "all chains": lambda: sterna.sample(gaussian, PLAIN, keep="all", keep_log_likelihoods=True, **OPTIONS),
     "pymc": lambda: sterna.sample(change_point(), keep="all", **OPTIONS),
     "numpyro": lambda: sterna.sample(sterna.from_numpyro(numpyro_model), keep="all", **OPTIONS),
     "prior transform": lambda: sterna.sample(gaussian, sterna.PriorTransform(Uncompiled(), ["a", "b"]), **OPTIONS),

@@ -20,7 +20,7 @@ from sterna.result.warnings import (
     too_few_chains,
     unknown_evidence,
 )
-from sterna.tuning.batches import Estimate
+from sterna.tuning.estimate import Estimate
 
 KINDS = {
     "unknown": "The evidence is ",
@@ -185,7 +185,7 @@ def test_few_restarts_are_counted_in_the_worst_copy():
     result = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=3, n_copies=3, progress=False)
     fewest = min(result.last.restarts_of_copies)
     text = text_of(result, "restarts")
-    assert text.startswith(f"Only {fewest} restart")
+    assert text.startswith(f"Only {fewest} restart" if fewest else "No restarts")
     assert " in the worst copy (normal" in text
     assert f"the rejections allow {result.predicted_restarts / 3:.0f})" in text
 

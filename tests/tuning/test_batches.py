@@ -1,6 +1,5 @@
 """Standard errors from batches: against exact errors of independent and of autoregressive input."""
 
-import json
 import math
 
 import numpy as np
@@ -8,7 +7,8 @@ import pytest
 from scipy import stats
 
 from sterna.engine.record import new_record
-from sterna.tuning.batches import Estimate, estimate, merge, standard_error, standard_errors, student_quantile
+from sterna.tuning.batches import estimate, merge, standard_error, standard_errors
+from sterna.tuning.estimate import Estimate
 
 FALSE_ALARM = 1e-6
 
@@ -231,47 +231,6 @@ def test_influence_of_a_count_has_no_pairs():
 
 
 # --------------------------------------------------------------------------------------------------- estimates
-
-
-def test_estimate_prints_value_and_error():
-    assert str(Estimate(1.23456, 0.01)) == "1.2346 ± 0.0100"
-    assert repr(Estimate(1.23456, 0.01)) == "Estimate(1.2346 ± 0.0100)"
-    assert str(Estimate(1.0, 0.5, bias=-0.25)) == "1.0000 ± 0.5000 (bias about -0.2500)"
-    assert float(Estimate(1.23456, 0.01)) == 1.23456
-
-
-@pytest.mark.parametrize("value", [1e80, -1e80, math.inf, math.nan])
-def test_estimates_of_any_size_print_shortly(value):
-    assert len(str(Estimate(value, abs(value)))) < 40
-
-
-def test_difference_of_independent_estimates():
-    found = Estimate(3.0, 0.3, 8.0, 0.5) - Estimate(1.0, 0.4, 5.0, 0.1)
-    assert (found.value, found.freedom) == (2.0, 5.0)
-    assert found.error == pytest.approx(0.5)
-    assert found.bias == pytest.approx(0.4)
-
-
-def test_estimate_as_plain_numbers():
-    """A bias widens the interval to both sides."""
-    found = json.loads(json.dumps(Estimate(1.0, 0.5, bias=-0.25).to_dict()))
-    half = 0.5 * stats.norm.ppf(0.975) + 0.25
-    assert found.pop("interval") == [pytest.approx(1 - half), pytest.approx(1 + half)]
-    assert found == {"value": 1.0, "error": 0.5, "bias": -0.25}
-
-
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
-def test_intervals_are_students(level):
-    for freedom in (1.0, 7.5, 1e6):
-        low, high = Estimate(2.0, 0.3, freedom).interval(level)
-        half = 0.3 * stats.t.ppf(0.5 + level / 2, freedom)
-        assert (low, high) == (pytest.approx(2.0 - half), pytest.approx(2.0 + half))
-    assert Estimate(0.0, 1.0).interval(level)[1] == pytest.approx(stats.norm.ppf(0.5 + level / 2))
-
-
-def test_student_quantiles():
-    assert student_quantile(0.975, 4.0) == pytest.approx(stats.t.ppf(0.975, 4.0), rel=1e-10)
-    assert student_quantile(0.975, math.inf) == pytest.approx(stats.norm.ppf(0.975), rel=1e-12)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -11,9 +11,10 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logsumexp
 
-from sterna.tuning.batches import Batches, Estimate
+from sterna.tuning.batches import Batches
 from sterna.tuning.bennett import bennett
 from sterna.tuning.energies import Energies, energies
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence import ESTIMATORS, Estimator, best_name, evidence
 from sterna.tuning.evidence_curve import EvidenceCurve, convex_slopes, evidence_curve
 from sterna.tuning.stepping_stones import backward_stones, combined, forward_stones

@@ -14,7 +14,7 @@ def round_of(explorations, kept, n_scans=MIN_SCANS):
     """A round whose explorations kept so much of the energy, in the mean over three chains."""
     memory = np.array([0.0, kept - 0.01, kept, kept + 0.01])
     energies = SimpleNamespace(autocorrelation=memory)
-    return SimpleNamespace(n_scans=n_scans, n_copies=1, explorations=explorations, energies=energies)
+    return SimpleNamespace(n_scans=n_scans, n_copies=1, explorations=explorations, log_likelihoods=energies)
 
 
 def test_enough_explorations_to_keep_what_is_wanted():
@@ -57,7 +57,7 @@ def test_fewer_are_taken_where_fewer_do():
 
 def test_unknown_memory_is_no_reason_for_more():
     one = round_of(1, 0.5)
-    one.energies.autocorrelation = np.full(4, np.nan)
+    one.log_likelihoods.autocorrelation = np.full(4, np.nan)
     assert next_explorations([one]) == 1
 
 

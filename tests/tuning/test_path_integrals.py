@@ -14,7 +14,7 @@ from scipy import stats
 import sterna
 from sterna.engine.communication import measure
 from sterna.engine.record import add_chains, add_pairs, batch_of, new_record
-from sterna.tuning.batches import Estimate
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.path_integrals import integrate, path_integral
 from sterna.tuning.rounds import summarise_round
 
@@ -244,21 +244,21 @@ def test_divergences_add_up():
 def test_symmetric_divergence_is_the_path_integral_of_the_variance():
     """The identity that defines it, within the bias of the integral."""
     one = exact_round()
-    found = integrate(one.schedule, one.energies.variance, one.energies.variance_influence)
+    found = integrate(one.schedule, one.log_likelihoods.variance, one.log_likelihoods.variance_influence)
     assert agrees(found, CLOSED_FORMS["symmetric_kl"])
 
 
 def test_checks_of_divergences_catch_wrong_formulas():
     """Log evidence of the wrong sign, ends that are exchanged, and the variance for the standard deviation."""
     one = exact_round()
-    mean, best = one.energies.mean, one.log_evidence
+    mean, best = one.log_likelihoods.mean, one.log_evidence
     forward, backward = (one.divergences[f"kl_{way}"] for way in ("reference_to_target", "target_to_reference"))
     wrong_sign = Estimate(-best.value - mean[0], forward.error, forward.freedom)
     assert not agrees(wrong_sign, CLOSED_FORMS["kl_reference_to_target"])
     assert not agrees(Estimate(mean[-1] + best.value, backward.error), CLOSED_FORMS["kl_target_to_reference"])
     assert not agrees(forward, CLOSED_FORMS["kl_target_to_reference"])
     assert not agrees(backward, CLOSED_FORMS["kl_reference_to_target"])
-    variance = integrate(one.schedule, one.energies.variance, one.energies.variance_influence)
+    variance = integrate(one.schedule, one.log_likelihoods.variance, one.log_likelihoods.variance_influence)
     assert not agrees(variance, CLOSED_FORMS["fisher_rao_length"])
 
 
@@ -301,7 +301,7 @@ def test_constant_energy_has_no_divergence():
 @functools.cache
 def run():
     model = sterna.models.normal(DIMENSION, PRECISION)
-    return sterna.sample(model, n_chains=14, n_rounds=11, n_copies=2, keep_energies=True, progress=False)
+    return sterna.sample(model, n_chains=14, n_rounds=11, n_copies=2, keep_log_likelihoods=True, progress=False)
 
 
 def test_divergences_and_path_integrals_of_a_run():
@@ -314,20 +314,29 @@ def test_divergences_and_path_integrals_of_a_run():
     assert agrees(result.log_evidence, LOG_EVIDENCE)
 
 
-def test_energies_of_a_run_are_those_that_its_moments_are_of():
+def test_log_likelihoods_of_a_run_are_those_that_its_moments_are_of():
     result = run()
-    energies = result.energies
-    assert energies.shape == (2, result.settings.n_scans, 14)
-    assert np.allclose(energies.mean(axis=(0, 1)), result.last.energies.mean, rtol=1e-10)
-    assert np.allclose(energies.var(axis=(0, 1)), result.last.energies.variance, rtol=1e-8)
+    found = result.log_likelihoods
+    assert found.shape == (2, result.settings.n_scans, 14)
+    assert np.allclose(found.mean(axis=(0, 1)), result.last.log_likelihoods.mean, rtol=1e-10)
+    assert np.allclose(found.var(axis=(0, 1)), result.last.log_likelihoods.variance, rtol=1e-8)
 
 
-def test_energies_that_were_not_kept_are_an_error():
+def test_log_likelihoods_that_were_not_kept_are_an_error():
     result = sterna.sample(sterna.models.discrete(), n_chains=3, n_rounds=2, progress=False)
-    with pytest.raises(sterna.OptionError, match="keep_energies=True"):
-        _ = result.energies
-    with pytest.raises(sterna.OptionError, match="keep_energies=True"):
+    with pytest.raises(sterna.OptionError, match="keep_log_likelihoods=True"):
+        _ = result.log_likelihoods
+    with pytest.raises(sterna.OptionError, match="keep_log_likelihoods=True"):
         result.path_integral(lambda v, beta: v)
+
+
+def test_old_names_of_log_likelihoods_still_work():
+    with pytest.warns(DeprecationWarning, match="keep_log_likelihoods"):
+        result = sterna.sample(sterna.models.discrete(), n_chains=3, n_rounds=2, keep_energies=True, progress=False)
+    with pytest.warns(DeprecationWarning, match="result.log_likelihoods"):
+        assert np.array_equal(result.energies, result.log_likelihoods)
+    with pytest.warns(DeprecationWarning, match="Round.log_likelihoods"):
+        assert result.last.energies is result.last.log_likelihoods
 
 
 def test_zeros_of_a_run_make_divergences_infinite():

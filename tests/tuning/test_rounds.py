@@ -12,7 +12,7 @@ from independent import gain
 import sterna
 from sterna.result.diagnostics import ess_bulk, r_hat, summary_of
 from sterna.result.result import Result
-from sterna.result.rounds import Rounds, _line
+from sterna.result.rounds import EXPLANATION, HEADS, Rounds, cells
 from sterna.theory.rates import optimal_n_chains
 from sterna.tuning.rounds import _largest
 
@@ -62,21 +62,22 @@ def far(shift):
 @pytest.mark.parametrize("shift", [0.0, -1e6, -1e9])
 def test_table_prints_a_line_for_every_round_in_ninety_columns(shift):
     result = far(shift)
-    lines = repr(result.rounds).splitlines()
+    lines = result.rounds.table().splitlines()
+    assert repr(result.rounds).splitlines() == [*lines, EXPLANATION]
     assert len(lines) == 1 + len(result.rounds)
     assert max(map(len, lines)) <= 90
     for line, one in zip(lines[1:], result.rounds, strict=True):
-        cells = line.split()
-        assert [int(cell) for cell in cells[:3]] == [one.number, one.n_scans, one.n_chains]
-        assert f"{one.barrier.total:.2f}" == cells[3]
-        assert f"{one.restarts}/{one.predicted_restarts:.0f}" == cells[6]
-        assert float(cells[7]) == pytest.approx(one.log_evidence.value, rel=1e-3)
-        assert cells[8] == "±"
-        assert float(cells[9]) == pytest.approx(one.log_evidence.error, rel=1e-3, abs=1e-3, nan_ok=True)
+        parts = line.split()
+        assert [int(part) for part in parts[:3]] == [one.number, one.n_scans, one.n_chains]
+        assert f"{one.barrier.total:.2f}" == parts[3]
+        assert f"{one.restarts}/{one.predicted_restarts:.0f}" == parts[6]
+        assert float(parts[7]) == pytest.approx(one.log_evidence.value, rel=1e-3)
+        assert parts[8] == "±"
+        assert float(parts[9]) == pytest.approx(one.log_evidence.error, rel=1e-3, abs=1e-3, nan_ok=True)
 
 
 def test_columns_stand_below_their_heads():
-    lines = repr(run().rounds).splitlines()
+    lines = run().rounds.table().splitlines()
     head, last = lines[0], lines[-1]
     assert len({len(line) for line in lines}) == 1
     for name in ("scans", "chains", "barrier", "rejection", "restarts", "log evidence", "memory"):
@@ -99,7 +100,8 @@ def test_line_of_a_large_run_stays_within_the_width():
         "error": 1234.567,
         "autocorrelation": 0.5,
     }
-    assert len(_line(row)) <= 90
+    # two spaces between columns
+    assert sum(max(map(len, column)) for column in zip(HEADS, cells(row), strict=True)) + 2 * 7 <= 90
 
 
 def test_memory_of_the_table_is_the_largest_that_is_known():

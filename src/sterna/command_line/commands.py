@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from sterna.command_line.output import OutputError, close_streams, is_from, prepare_streams, write_error, write_out
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
@@ -70,31 +73,84 @@ def commands(context: click.Context) -> None:
     "--data", default=None, metavar="DIR", help="Folder with data of the built-in models.  [default: simulated]"
 )
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter of the model; can be repeated.")
+@click.option(
+    "--save",
+    default=None,
+    metavar="FILE.nc",
+    help="Write the draws to a netCDF file, which xarray.open_dataset reads.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print only one JSON object to standard output.")
-def run(target: str, pairs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def run(target: str, pairs: tuple[str, ...], save: str | None, as_json: bool, **options: Any) -> None:
     """Sample TARGET: the name of a built-in model (see `sterna models`), or file.py:name.
 
     A name in a file must be a sterna.Target, a PyMC model, or a function that returns one; --set gives its arguments.
     """
+    from sterna.result.report import report_for_output
+
+    path = None if save is None else Path(save)
+    _check_outputs(path, stdout_is_open=click.get_current_context().obj is not False)
+    # a report on the same terminal shows the warnings
+    warnings = as_json or not (sys.stdout.isatty() and sys.stderr.isatty())
     # with --json nothing else may reach standard output, including the output of the user's own file
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
-        result = _sample(target, pairs, options)
-    if as_json:
-        click.echo(json.dumps(_finite(result.to_dict()), allow_nan=False))
-    else:
-        from sterna.result.report import show
+        result = _sample(target, pairs, options, path, warnings)
+    # the file comes first, because nothing can go wrong with it that a terminal or a pipe does
+    problem = None if path is None else _save(result, path)
+    text = json.dumps(_finite(result.to_dict()), allow_nan=False) if as_json else report_for_output(result)
+    try:
+        write_out(text)
+    except OutputError as error:
+        write_error(text)
+        problem = f"{error}: the result is above. {problem or ''}"
+    if problem is not None:
+        raise OutputError(problem)
 
-        show(result)
+
+def _check_outputs(path: Path | None, stdout_is_open: bool) -> None:
+    """Refuse, before the run, what would lose its result."""
+    from sterna.errors import OptionError
+
+    if path is not None:
+        from sterna.result.netcdf import check_file
+
+        check_file(path)
+    elif not stdout_is_open:
+        raise OptionError("Standard output is closed, so the result would be lost: open it, or use --save FILE.nc.")
 
 
-def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Result":
+def _save(result: "Result", path: Path) -> str | None:
+    """Write the draws to a file, or elsewhere if that fails; return what went wrong."""
+    from sterna.result.netcdf import save_posterior
+
+    try:
+        save_posterior(result, path)
+    except Exception as error:  # whatever it is, the run is finished and its result is to be kept
+        spare = Path(tempfile.gettempdir()) / f"sterna-{os.getpid()}.nc"
+        problem = f"{path} could not be written ({error})"
+        try:
+            save_posterior(result, spare)
+        except Exception:
+            return f"{problem}: the draws are lost."
+        return f"{problem}: the draws are in {spare} instead."
+    return None
+
+
+def _sample(
+    target: str, pairs: tuple[str, ...], options: dict[str, Any], path: Path | None, warnings: bool
+) -> "Result":
     from sterna.models.data import FOLDER
+    from sterna.run.display import make_display
     from sterna.run.sample import sample
 
     if options["data"] is not None:
         os.environ[FOLDER] = options["data"]
+    found = find_target(target, dict(_pair(pair) for pair in pairs))
+    if path is not None:
+        from sterna.result.netcdf import choose_engine, names_in_file
+
+        choose_engine(names_in_file(found.space, found.view))
     return sample(
-        find_target(target, dict(_pair(pair) for pair in pairs)),
+        found,
         n_chains=_number_or_auto(options["chains"]),
         n_rounds=options["rounds"],
         n_scans=options["scans"],
@@ -104,6 +160,7 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Re
         scheme=options["scheme"],
         seed=options["seed"],
         workers=options["workers"],
+        progress=make_display(True, warnings),
     )
 
 
@@ -134,19 +191,21 @@ def paper(table: str, quick: bool, only: tuple[str, ...], data: str | None, seed
     cases = choose(TABLES[table], only)
     columns, found = columns_of(cases), []
     # rows are printed as soon as they are finished, because some take long
-    click.echo(as_line(columns, None), err=form != "text")
+    write_row = write_out if form == "text" else write_error
+    write_row(as_line(columns, None))
     for case in cases:
         found.append(run_case(case, quick, seed))
-        click.echo(as_line(columns, found[-1]), err=form != "text")
+        write_row(as_line(columns, found[-1]))
     if form != "text":
-        click.echo(as_csv(found) if form == "csv" else as_json(found), nl=form == "json")
+        write_out(as_csv(found).rstrip("\n") if form == "csv" else as_json(found))
 
 
 @commands.command()
 def models() -> None:
     """List the built-in models and their parameters."""
-    from rich.console import Console
     from rich.table import Table
+
+    from sterna.result.report import console_like_output
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("model", "parameters (--set)", "description"):
@@ -155,7 +214,9 @@ def models() -> None:
         parameters = inspect.signature(function).parameters.values()
         given = ", ".join(f"{p.name}={_short(p.default)}" for p in parameters)
         table.add_row(name, given, (inspect.getdoc(function) or "").split("\n")[0])
-    Console(highlight=False).print(table)
+    console, written = console_like_output()
+    console.print(table)
+    write_out(written.getvalue().rstrip("\n"))
 
 
 def built_in_models() -> dict[str, Callable[..., "Target"]]:
@@ -301,15 +362,31 @@ def _short(value: object) -> str:
 
 
 def main() -> None:
-    """Run the command; a user's mistake gives one line on standard error and exit status 2."""
+    """Run the command and exit: with status 2 after a user's mistake, 1 if a result could not be written.
+
+    Either gives one line on standard error.
+    """
     from sterna.errors import Error
 
+    status = 0
     try:
-        commands(standalone_mode=False)
+        commands(standalone_mode=False, obj=prepare_streams())
     except (click.ClickException, Error) as error:
         text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        click.echo(f"sterna: {' '.join(text.split())}", err=True)
-        sys.exit(2)
+        write_error(f"sterna: {' '.join(text.split())}")
+        status = 2
+    except OutputError as error:
+        write_error(f"sterna: {str(error).strip()}")
+        status = 1
     except (click.Abort, KeyboardInterrupt):
-        click.echo("sterna: interrupted", err=True)
-        sys.exit(130)
+        write_error("sterna: interrupted")
+        status = 130
+    except OSError as error:
+        # click's own output, such as its help
+        if not is_from(error, click):
+            raise
+        write_error(f"sterna: standard output cannot be written to ({error.strerror})")
+        status = 1
+    close_streams()
+    if status:
+        sys.exit(status)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
@@ -55,6 +54,8 @@ def hierarchical(launches: ArrayLike | None = None, failures: ArrayLike | None =
     >>> round(reference, 6), round(likelihood, 6)
     (-2.502585, -1.394532)
     """
+    from scipy.special import gammaln
+
     if (launches is None) != (failures is None):
         raise OptionError("hierarchical: only one of launches and failures is given; give both, or neither.")
     simulated = False

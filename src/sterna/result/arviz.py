@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.errors import MissingLibraryError
 from sterna.reference.space import coordinates_of, dims_of
+from sterna.result.attributes import attributes_of
 
 if TYPE_CHECKING:
     import xarray
@@ -22,8 +24,10 @@ LEADING = ("chain", "draw")
 def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
     """Return posterior, sample statistics, and the data of PyMC and NumPyro models; copies become chains.
 
-    `lp` is the unnormalised log-density of the draws, and `log_likelihood_sum` the log-likelihood of all data. PyMC and
-    NumPyro models have pointwise log-likelihoods too, which `arviz.loo` and `arviz.compare` need.
+    The posterior has the run's settings, evidence, schedule, restarts, warnings and notes as attributes, in types that
+    netCDF files can hold. `lp` is the unnormalised log-density of the draws, and `log_likelihood_sum` the
+    log-likelihood of all data. PyMC and NumPyro models have pointwise log-likelihoods too, which `arviz.loo` and
+    `arviz.compare` need.
 
     Examples
     --------
@@ -49,16 +53,23 @@ def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
 
 def _import_arviz() -> ModuleType:
     """Import ArviZ without the announcement of version 1 that 0.23 makes once per day: both versions work here."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing a major refactor", FutureWarning, "arviz")
-        return importlib.import_module("arviz")
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing a major refactor", FutureWarning, "arviz")
+            return importlib.import_module("arviz")
+    except ModuleNotFoundError as error:
+        if error.name != "arviz":
+            raise
+        raise MissingLibraryError(
+            "result.to_arviz() needs ArviZ, which is not installed: pip install 'sterna[arviz]'. Without it, "
+            'result.posterior is an xarray.Dataset, and result.posterior.rename(copy="chain") is what ArviZ reads.',
+            name="arviz",
+        ) from error
 
 
 def posterior_of(result: "Result") -> "xarray.Dataset":
-    """Return the posterior with ArviZ's names of the leading dimensions, and with the evidence as attributes."""
-    evidence = result.log_evidence
-    posterior = result.posterior.rename({"copy": "chain"})
-    return posterior.assign_attrs(log_evidence=evidence.value, log_evidence_error=evidence.error)
+    """Return the posterior with ArviZ's names of the leading dimensions, and what is known of its run as attributes."""
+    return result.posterior.rename({"copy": "chain"}).assign_attrs(attributes_of(result))
 
 
 def sample_stats_of(result: "Result") -> "xarray.Dataset":

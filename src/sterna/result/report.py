@@ -1,4 +1,4 @@
-"""The text report: the posterior, the rounds, what parallel tempering measured, warnings and notes."""
+"""The text report: a verdict, the posterior, what parallel tempering measured, warnings and notes, the rounds."""
 
 import io
 import itertools
@@ -9,16 +9,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sterna.result import rounds, summary
+from sterna.result.evidence_table import is_usable
 from sterna.result.summary import table_of
 from sterna.result.text import count
-from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import explores_slowly, saturated
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
 
-# An estimate of the log evidence with a larger error is shown as unusable.
-MAX_ERROR = 100.0
 # Wide enough that lines in a file are not broken.
 FILE_WIDTH = 200
 
@@ -34,20 +33,39 @@ def report(result: "Result", max_rows: int = 20) -> str:
     return "\n".join(map(str.rstrip, file.getvalue().splitlines()))
 
 
-def show(result: "Result", max_rows: int = 20) -> None:
-    """Print the report to standard output, in colour on a terminal."""
-    console = Console(highlight=False)
-    _write(result, console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH), max_rows)
+def report_for_output(result: "Result", max_rows: int = 20) -> str:
+    """Return the report as it suits standard output: in colour on a terminal, and plain text elsewhere."""
+    console, written = console_like_output()
+    if not console.is_terminal:
+        return report(result, max_rows)
+    _write(result, console, max_rows)
+    return written.getvalue().rstrip("\n")
+
+
+def console_like_output() -> tuple[Console, io.StringIO]:
+    """Return a console as wide and colourful as standard output, and the text to which it writes instead."""
+    real, written = Console(force_jupyter=False), io.StringIO()
+    console = Console(
+        file=written,
+        highlight=False,
+        width=real.width,
+        force_terminal=real.is_terminal,
+        force_jupyter=False,
+        color_system="auto" if real.is_terminal else None,
+    )
+    return console, written
 
 
 def _write(result: "Result", console: Console, max_rows: int) -> None:
+    # lines of a text in a file are not broken
+    long = not console.is_terminal
+    console.print(verdict(result), style="yellow" if result.warnings else "", soft_wrap=long, markup=False)
+    console.print()
     console.print(table_of(itertools.islice(result.summary_rows(), max_rows)), soft_wrap=True, markup=False)
-    scalars = sum(values[0, 0].size for values in result.values.values())
-    others = scalars - max_rows
+    others = rows_left_out(result, max_rows)
     if others > 0:
         console.print(f"... and {others} more")
-    console.print()
-    console.print(repr(result.rounds), soft_wrap=True)
+    console.print(summary.EXPLANATION, style="dim", soft_wrap=long)
     console.print()
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="bold", no_wrap=True)
@@ -55,27 +73,36 @@ def _write(result: "Result", console: Console, max_rows: int) -> None:
     for name, text in facts(result):
         grid.add_row(name, text)
     console.print(grid)
-    if not result.warnings:
-        console.print("\nNo warnings.")
     for warning in result.warnings:
-        console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=True)
+        console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=long)
     for note in dict.fromkeys(result.notes):
-        console.print(f"\n[bold]Note:[/bold] {escape(note)}", soft_wrap=True)
+        console.print(f"\n[bold]Note:[/bold] {escape(note)}", soft_wrap=long)
+    console.print()
+    console.print(result.rounds.table(), soft_wrap=True, markup=False)
+    console.print(rounds.EXPLANATION, style="dim", soft_wrap=long)
+
+
+def verdict(result: "Result") -> str:
+    """Return in one line what was run and whether there are warnings."""
+    settings = result.settings
+    copies = f" in {settings.n_copies} copies" if settings.n_copies > 1 else ""
+    found = f"{count(len(result.warnings), 'warning')}, see below" if result.warnings else "no warnings"
+    return f"{result.target.name}, {count(settings.n_scans, 'scan')} of {settings.n_chains} chains{copies}: {found}."
+
+
+def rows_left_out(result: "Result", max_rows: int) -> int:
+    """Return how many scalars a table of so many rows leaves out."""
+    return int(sum(values[0, 0].size for values in result.values.values())) - max_rows
 
 
 def facts(result: "Result") -> list[tuple[str, str]]:
-    """Return what parallel tempering measured, as pairs of a name and a text."""
+    """Return what parallel tempering measured, as pairs of a name and a text, the evidence first."""
     settings, seconds, acceptance = result.settings, result.timing, 1 - result.rejection
     copies = f" of {settings.n_copies} copies" if settings.n_copies > 1 else ""
     low, high = result.log_evidence.interval()
-    others = ", ".join(
-        f"{name.replace('_', ' ')} {estimate if _is_usable(estimate) else 'unusable'}"
-        for name, estimate in result.evidence.items()
-        if name != result.evidence_name and not name.startswith("thermodynamic")
-    )
     return [
         ("log evidence", f"{result.log_evidence} (95 %: {low:.3f} to {high:.3f})"),
-        ("", f"by {result.evidence_name.replace('_', ' ')}; {others}"),
+        ("", _estimators(result)),
         ("KL divergence", f"{result.divergences['kl_target_to_reference']} nats, of the target from the reference"),
         ("global barrier", _barrier(result)),
         ("swaps accepted", f"{acceptance.min():.2f} in the worst pair, {acceptance.mean():.2f} on average"),
@@ -86,7 +113,7 @@ def facts(result: "Result") -> list[tuple[str, str]]:
             f"more chains at best {result.optimal_round_trip_rate:.4f})",
         ),
         ("explorer", f"{result.explorer}, {_times(result.explorations)} per scan"),
-        ("energy memory", _memory(result)),
+        ("memory", _memory(result)),
         (
             "seconds",
             f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
@@ -94,9 +121,14 @@ def facts(result: "Result") -> list[tuple[str, str]]:
     ]
 
 
-def _is_usable(estimate: Estimate) -> bool:
-    """Whether an estimate is worth showing; if its weights overflow, its error is huge."""
-    return estimate.valid and estimate.error < MAX_ERROR
+def _estimators(result: "Result") -> str:
+    """Name the estimator that is reported, and the usable ones beside it that are exact for every schedule."""
+    others = [
+        f"{name.replace('_', ' ')} {estimate}"
+        for name, estimate in result.evidence.items()
+        if name != result.evidence_name and not name.startswith("thermodynamic") and is_usable(estimate)
+    ]
+    return f"by {result.evidence_name.replace('_', ' ')}" + (f"; {', '.join(others)}" if others else "")
 
 
 def _barrier(result: "Result") -> str:
@@ -123,6 +155,9 @@ def _memory(result: "Result") -> str:
     """Describe the chain that explores worst."""
     memory = result.energy_autocorrelation[1:]
     if not np.isfinite(memory).any():
-        return "unknown, because energies do not vary"
+        return "unknown, because log-likelihoods do not vary"
     worst = int(np.nanargmax(memory))
-    return f"{memory[worst]:.2f} after one scan at beta {result.schedule[worst + 1]:.3g}, the worst (0: independent)"
+    return (
+        f"log-likelihoods before and after a scan's exploration correlate by {memory[worst]:.2f} at beta "
+        f"{result.schedule[worst + 1]:.3g}, the worst (0: independent)"
+    )

@@ -1,6 +1,6 @@
 """The result of a run: samples, evidence, barrier, schedule, round trips, and whether to believe them."""
 
-import html
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -13,12 +13,14 @@ from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.reference.space import axis_labels, coordinates_of, dims_of
 from sterna.result.diagnostics import summary_of
+from sterna.result.evidence_table import EvidenceTable
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.summary import Summary
+from sterna.result.text import count
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
-from sterna.tuning.batches import Estimate
 from sterna.tuning.chains import saturated
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence_curve import EvidenceCurve
 from sterna.tuning.path_integrals import path_integral
 from sterna.tuning.rounds import Round
@@ -129,12 +131,12 @@ class Result:
         return self.last.log_evidence
 
     @property
-    def evidence(self) -> dict[str, Estimate]:
-        """Every estimator of the evidence by name.
+    def evidence(self) -> EvidenceTable:
+        """Every estimator of the log evidence by name; prints as a table of those that can be used.
 
         Thermodynamic integration has a discretisation error, of which its `bias` is an estimate.
         """
-        return self.last.evidence.estimates
+        return EvidenceTable(self.last.evidence.estimates)
 
     @property
     def evidence_curve(self) -> EvidenceCurve:
@@ -147,27 +149,44 @@ class Result:
         return self.last.divergences
 
     def path_integral(self, function: Callable[[FloatArray, float], ArrayLike]) -> Estimate:
-        """Integrate E[function(V, beta)] over beta from 0 to 1, with V = -log_likelihood; needs `keep_energies=True`.
+        """Integrate E[function(V, beta)] over beta from 0 to 1, where V = -log_likelihood.
 
-        The function takes an array of V and one beta, and returns an array.
+        The function takes an array of V, which is called the energy, and one beta, and returns an array. Needs
+        `keep_log_likelihoods=True`.
 
         >>> import sterna
         >>> result = sterna.sample(
-        ...     sterna.models.normal(2), n_chains=8, n_rounds=8, keep_energies=True, progress=False
+        ...     sterna.models.normal(2), n_chains=8, n_rounds=8, keep_log_likelihoods=True, progress=False
         ... )
         >>> minus_log_evidence = result.path_integral(lambda v, beta: v)
         >>> abs(minus_log_evidence.value + result.log_evidence.value) < 0.1
         True
         """
         batches = len(self.records[0].scans)
-        return path_integral(function, self.schedule, self.energies, batches)
+        return path_integral(function, self.schedule, self.log_likelihoods, batches)
+
+    @property
+    def log_likelihoods(self) -> FloatArray:
+        """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains).
+
+        Needs `keep_log_likelihoods=True`; that of the target chain's draws alone is `log_likelihood`.
+        """
+        if not self.settings.keep_log_likelihoods:
+            raise OptionError(
+                "The log-likelihoods of all chains were not kept: use keep_log_likelihoods=True to keep them."
+            )
+        return np.stack([record.energies for record in self.records])
 
     @property
     def energies(self) -> FloatArray:
-        """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains)."""
-        if not self.settings.keep_energies:
-            raise OptionError("Energies were not kept: use keep_energies=True to keep those of all chains.")
-        return np.stack([record.energies for record in self.records])
+        """Deprecated name of `log_likelihoods`."""
+        warnings.warn(
+            "result.energies is now called result.log_likelihoods, because that is what it holds; the old name will be "
+            "removed.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.log_likelihoods
 
     @property
     def explorations(self) -> int:
@@ -261,7 +280,7 @@ class Result:
 
         The theory of round trips assumes 0 (efficient local exploration), which is true of the reference.
         """
-        return self.last.energies.autocorrelation
+        return self.last.log_likelihoods.autocorrelation
 
     @property
     def index_process(self) -> IndexArray:
@@ -351,10 +370,11 @@ class Result:
         return copy
 
     def __repr__(self) -> str:
+        scans = count(self.settings.n_scans, "scan")
         return (
-            f"<sterna.Result of {self.target.name}: {self.settings.n_scans} scans of {self.settings.n_chains} chains, "
+            f"<sterna.Result of {self.target.name}: {scans} of {self.settings.n_chains} chains, "
             f"barrier {self.global_barrier:.2f}, log evidence {self.log_evidence}, restarts {self.restarts}, "
-            f"{'no warnings' if not self.warnings else 'see warnings'}>"
+            f"{count(len(self.warnings), 'warning') if self.warnings else 'no warnings'}>"
         )
 
     def __str__(self) -> str:
@@ -364,4 +384,6 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from sterna.result.notebook import html_of
+
+        return html_of(self)

@@ -7,12 +7,19 @@ import numpy as np
 from sterna.tuning.rounds import Round
 from sterna.types import BoolArray
 
+HEADS = ("round", "scans", "chains", "barrier", "rejection", "restarts", "log evidence", "memory")
+# What the heads of columns mean, for readers of the table.
+EXPLANATION = (
+    "The last round is the sampling phase. rejection: of swaps, mean and worst pair; restarts: counted/possible with "
+    "these rejections; memory: correlation of log-likelihoods before and after a scan's exploration, worst chain."
+)
+
 
 class Rounds(list[Round]):
     """All rounds of a run, of which the last is the sampling phase; prints as a table.
 
     Rejections are the mean and the largest of all pairs; restarts are followed by the number that the rejections allow;
-    memory is the largest correlation of a chain's energies before and after the exploration of one scan.
+    memory is the largest correlation of a chain's log-likelihoods before and after the exploration of one scan.
     """
 
     def rows(self) -> list[dict[str, Any]]:
@@ -44,19 +51,28 @@ class Rounds(list[Round]):
         return swapped
 
     def __repr__(self) -> str:
-        head = "round  scans chains barrier  rejection   restarts          log evidence  memory"
-        return "\n".join([head, *(_line(row) for row in self.rows())])
+        return f"{self.table()}\n{EXPLANATION}"
+
+    def table(self) -> str:
+        """Return the table alone."""
+        lines = [HEADS, *map(cells, self.rows())]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
 
 
 def _short(number: float) -> str:
     return f"{number:.3f}" if abs(number) < 1e5 else f"{number:.3g}"
 
 
-def _line(row: dict[str, Any]) -> str:
-    """Return one line of the table, of 79 characters."""
-    restarts = f"{row['restarts']}/{row['predicted_restarts']:.0f}"
-    evidence = f"{_short(row['log_evidence'])} ± {_short(row['error'])}"
+def cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return one line of the table, under HEADS."""
     return (
-        f"{row['round']:>5}{row['scans']:>7}{row['chains']:>7}{row['barrier']:>8.2f}"
-        f"{row['mean_rejection']:>6.2f}{row['max_rejection']:>5.2f}{restarts:>11}{evidence:>22}{row['autocorrelation']:>8.2f}"
+        f"{row['round']}",
+        f"{row['scans']}",
+        f"{row['chains']}",
+        f"{row['barrier']:.2f}",
+        f"{row['mean_rejection']:.2f} {row['max_rejection']:.2f}",
+        f"{row['restarts']}/{row['predicted_restarts']:.0f}",
+        f"{_short(row['log_evidence'])} ± {_short(row['error'])}",
+        f"{row['autocorrelation']:.2f}",
     )

@@ -21,5 +21,5 @@ class Settings:
     auto_explorations: bool = False
     auto_chains: bool = False
     """Whether the run finds the number of chains; `n_chains` is then the number of the sampling phase."""
-    keep_energies: bool = False
+    keep_log_likelihoods: bool = False
     """Whether the log-likelihoods of all chains at all scans are kept."""

@@ -4,6 +4,11 @@ import itertools
 from collections.abc import Iterable
 
 COLUMNS = ("variable", "mean", "± error", "sd", "ess", "r-hat")
+# What the heads of columns mean, for readers of a report.
+EXPLANATION = (
+    "± error: standard error of the mean; ess: effective number of draws; r-hat: below 1.05 if all copies, and both "
+    "halves of each, have the same distribution."
+)
 MAX_ROWS = 60
 
 
@@ -18,14 +23,15 @@ class Summary(dict[str, dict[str, float]]):
 
 def table_of(rows: Iterable[tuple[str, dict[str, float]]]) -> str:
     """Return rows as aligned lines of text: names to the left, numbers to the right."""
-    lines = [COLUMNS, *(_cells(name, row) for name, row in rows)]
+    lines = [COLUMNS, *(cells(name, row) for name, row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
     )
 
 
-def _cells(name: str, row: dict[str, float]) -> tuple[str, ...]:
+def cells(name: str, row: dict[str, float]) -> tuple[str, ...]:
+    """Return one line of the table, under COLUMNS."""
     return (
         name,
         f"{row['mean']:.4g}",

@@ -8,8 +8,8 @@ import numpy as np
 from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.diagnostics import summary_of
 from sterna.result.text import count
-from sterna.tuning.batches import student_quantile
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
+from sterna.tuning.estimate import student_quantile
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
@@ -65,11 +65,11 @@ def unknown_evidence(result: "Result") -> str | None:
 
 def constant_likelihood(result: "Result") -> str | None:
     """Warn if the likelihood never varied, because the data may have been forgotten."""
-    energies = result.log_likelihood
-    if result.rejection.max() > 0 or not (energies == energies[0, 0]).all():
+    found = result.log_likelihood
+    if result.rejection.max() > 0 or not (found == found[0, 0]).all():
         return None
     return (
-        f"The log-likelihood is {energies[0, 0]:.6g} at all draws (normal: it varies), so the posterior equals the "
+        f"The log-likelihood is {found[0, 0]:.6g} at all draws (normal: it varies), so the posterior equals the "
         "reference. Check that the likelihood depends on the variables and the data."
     )
 
@@ -114,8 +114,9 @@ def few_restarts(result: "Result") -> str | None:
     elif saturated(result.last):
         advice = "Use more chains"
     where = " in the worst copy" if result.settings.n_copies > 1 else ""
+    found = "No restarts" if fewest == 0 else f"Only {count(fewest, 'restart')}"
     return (
-        f"Only {count(fewest, 'restart')}{where} (normal: at least {MIN_RESTARTS}; the rejections allow "
+        f"{found}{where} (normal: at least {MIN_RESTARTS}; the rejections allow "
         f"{possible:.0f}): {'no' if fewest == 0 else 'hardly any'} replica travelled from the reference to the target, "
         f"so modes may be missing. {advice}."
     )
@@ -130,9 +131,9 @@ def slow_exploration(result: "Result") -> str | None:
     worst = 1 + int(np.argmax(np.nan_to_num(memory[1:], nan=-1.0)))
     more_chains = 2 * result.settings.n_chains - 1
     return (
-        f"Exploration is slow: {result.restarts} restarts, but the rejections would allow "
+        f"Exploration is slow: {count(result.restarts, 'restart')}, but the rejections would allow "
         f"{result.predicted_restarts:.0f} (normal: more than {SLOW_SHARE:.0%} of that). In the worst chain, at "
-        f"beta = {result.schedule[worst]:.3g}, the energies before and after the exploration of one scan have a "
+        f"beta = {result.schedule[worst]:.3g}, the log-likelihoods before and after a scan's exploration have a "
         f"correlation of {memory[worst]:.2f} (0 means independent). Explore more in each scan "
         f"(explorations={2 * result.explorations}), use another explorer, or more chains (n_chains={more_chains})."
     )

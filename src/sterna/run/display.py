@@ -1,15 +1,18 @@
-"""Progress of a run on standard error: a live line on a terminal, plain lines elsewhere, nothing if not wanted."""
+"""Progress of a run: nothing if not wanted, a live line on a terminal or in a notebook, and plain lines elsewhere."""
 
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sterna.engine.index_process import Trips
+from sterna.explorers.best import Best
 from sterna.result.text import count
+from sterna.run.safe_stream import SafeStream
 from sterna.run.state import RunState
+from sterna.run.time_left import TimeLeft, clock
 from sterna.tuning.barrier import without_saturation
 from sterna.types import FloatArray
 
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from sterna.target.prepared import PreparedTarget
     from sterna.tuning.rounds import Round
 
+# A rise of a scan's cost by this factor is said, if the run takes longer than so many seconds.
+DEARER, LONG = 1.5, 30.0
+
 
 class Display:
     """Silent display, and the interface of the others."""
@@ -29,6 +35,14 @@ class Display:
 
     def __exit__(self, *_: object) -> None:
         pass
+
+    def compiling(self, what: str, about_seconds: float | None = None) -> AbstractContextManager[None]:
+        """Announce, for the duration of a `with` block, that something such as "the log-likelihood" is compiled.
+
+        `about_seconds` is what it takes the first time, if that is known. May be called before `start`, from one thread
+        at a time.
+        """
+        return nullcontext()
 
     def start(self, target: "PreparedTarget", explorer: "Explorer", settings: "Settings") -> None:
         """Begin a run."""
@@ -50,19 +64,69 @@ class Display:
 
 
 class LineDisplay(Display):
-    """Plain lines: one at the start, one per round from the fifth on, and one every few seconds of a long round."""
+    """Plain lines on standard error: one at the start, one per round from the fifth on, one every few seconds."""
 
     seconds_between = 5.0
+    # Code that is found on disk is loaded sooner, and not worth a line.
+    seconds_before_compiling = 0.4
+    seconds_between_compiling = 3.0
     joint = "  "
+
+    def __init__(self, warnings: bool = True) -> None:
+        self.warnings = warnings
+        """Whether to show the warnings of the result."""
+        self.lock = threading.Lock()
+        self.stream = SafeStream(sys.stderr)
+        self.done = 0
+        self.all_scans = 1
+
+    # ------------------------------------------------------------------------------------------------------ output
+
+    def say(self, text: str) -> None:
+        """Show a line that stays."""
+        print(text, file=self.stream, flush=True)
+
+    def say_progress(self, text: str) -> None:
+        """Show a line that the next one may replace."""
+        self.say(text)
+
+    def say_compiling(self, what: str, seconds: float, about: str) -> None:
+        """Show that something has been compiled for so many seconds, which the next such line may replace."""
+        so_far = f": {seconds:.0f} s so far" if seconds > self.seconds_between_compiling else about
+        self.say(f"sterna: compiling {what}{so_far} ...")
+
+    # ------------------------------------------------------------------------------------------------- compilation
+
+    @contextmanager
+    def compiling(self, what: str, about_seconds: float | None = None) -> Iterator[None]:
+        """Show what is compiled, and for how long, from a thread of its own because compilation holds this one."""
+        about = "" if about_seconds is None else f" (about {max(about_seconds, 1):.0f} s the first time)"
+        stop, began = threading.Event(), time.perf_counter()
+
+        def announce() -> None:
+            pause = self.seconds_before_compiling
+            while not stop.wait(pause):
+                self.say_compiling(what, time.perf_counter() - began, about)
+                pause = self.seconds_between_compiling
+
+        thread = threading.Thread(target=announce, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    # ------------------------------------------------------------------------------------------------------ events
 
     def start(self, target: "PreparedTarget", explorer: "Explorer", settings: "Settings") -> None:
         """Say what is run."""
         self.settings = settings
         tuning = 2 ** (settings.n_rounds + 1) - 2 if settings.n_rounds else 0
         self.all_scans = (tuning + settings.n_scans) * settings.n_copies
-        self.done, self.work = 0, 0
         self.began = self.said = time.perf_counter()
-        self.lock = threading.Lock()
+        self.left = TimeLeft(settings, isinstance(explorer, Best) and len(explorer.explorers) > 1)
+        self.n_chains = 0
         copies = f" in {settings.n_copies} copies" if settings.n_copies > 1 else ""
         chains = "chains as needed" if settings.auto_chains else f"{settings.n_chains} chains"
         self.say(
@@ -72,121 +136,109 @@ class LineDisplay(Display):
         for note in target.notes:
             self.say(f"sterna: note: {note}")
 
-    def say(self, text: str) -> None:
-        """Print a line."""
-        print(text, file=sys.stderr, flush=True)
-
     def begin_round(self, state: RunState) -> None:
         """Remember whose progress to show."""
-        if not hasattr(self, "round_began"):
-            # compilation is over: the time left is estimated from scans alone
-            self.began = time.perf_counter()
         self.state = state
-        self.n_chains, self.explorations = state.tuned.n_chains, state.tuned.explorations
+        before = self.n_chains, self.left.load
+        self.n_chains = state.tuned.n_chains
         self.round_done = self.round_done_before = int(state.scans_done.sum())
         self.done = self.round_done + sum(one.n_scans for one in state.rounds) * len(state.copies)
         self.round_began = time.perf_counter()
+        self.left.begin_round(state, self.round_began)
+        # sums over the scans that are counted, of each copy; in a block, a copy's record is ahead of its count
+        self.sums = [_sums_of(state, copy) for copy in range(len(state.copies))]
+        dearer = before[0] and self.left.load > DEARER * before[1]
+        if dearer and self.left.known(self.round_began) and self.left.seconds(self.round_began)[1] > LONG:
+            self.say(f"sterna: {_phase(state)} takes longer per scan: {before[0]} chains before, {self._load()} now")
 
     def choose(self, name: str) -> None:
         """Say which explorer was chosen."""
+        self.left.choose()
         self.say(f"sterna: explorer chosen: {name}")
 
     def advance(self, copy: int, scans: int) -> None:
-        """Count scans, and print a line every few seconds."""
+        """Count scans, and show a line every few seconds."""
+        sums = _sums_of(self.state, copy)
         with self.lock:
+            self.sums[copy] = sums
             self.done += scans
-            self.work += scans * self.n_chains * self.explorations
             self.round_done += scans
+            self.left.advance(scans)
             if time.perf_counter() - self.said > self.seconds_between:
-                self.say(self.line())
-                self.said = time.perf_counter()
+                self._progress()
 
     def end_round(self, last: "Round") -> None:
-        """Say how a round of some length went."""
+        """Show how a round of some length went."""
+        self.left.end_round(time.perf_counter())
         if last.number >= 5:
-            self.say(self.line())
-            self.said = time.perf_counter()
+            self._progress()
 
-    def line(self) -> str:
+    def finish(self, result: "Result") -> None:
+        """Say how the run ended."""
+        self.say(self.line(finished=True).replace("\n", "  "))
+        if self.warnings:
+            for warning in result.warnings:
+                self.say(f"sterna: warning: {warning}")
+
+    # -------------------------------------------------------------------------------------------------------- text
+
+    def _progress(self) -> None:
+        self.left.compare_explorers(self.state)
+        self.say_progress(self.line())
+        self.said = time.perf_counter()
+
+    def line(self, finished: bool = False) -> str:
         """Round, scans, barrier, restarts, acceptance, rate and time left."""
-        rejection, second = self._mean("rejection"), self._mean("second_rejection")
+        rejection, second = (sum(parts) / max(self.round_done, 1) for parts in zip(*self.sums, strict=True))
         restarts = sum(int(record.trips[Trips.restarts]) for record in self.state.records)
         now = time.perf_counter()
         rate = (self.round_done - self.round_done_before) / max(now - self.round_began, 1e-9)
-        # a scan of later rounds may explore more chains, each of which costs as much as one so far
-        load = self.n_chains * self.explorations
-        left = (self.all_scans - self.done) * load * (now - self.began) / max(self.work, 1)
-        phase = f"round {self.state.round_number}" if not self.state.is_sampling else "sampling"
+        left = f"done in {clock(now - self.began)}" if finished else self.left.text(now)
+        if left and self.left.on_trial and not finished:
+            left += ", explorers on trial"
         return self.joint.join(
             (
-                f"{phase:>9} {self.round_done:>7}/{self.state.n_scans * self.settings.n_copies} scans  "
-                f"{self.n_chains} chains  {_clock(left)} left",
+                f"{_phase(self.state):>9} {self.round_done:>7}/{self.state.n_scans * self.settings.n_copies} scans  "
+                f"{self._load()}" + (f"  {left}" if left else ""),
                 f"barrier {without_saturation(rejection, second).sum():.2f}  restarts {restarts}  "
                 f"acceptance {1 - rejection.max():.2f} min {1 - rejection.mean():.2f} mean  {rate:,.0f} scans/s",
             )
         )
 
-    def _mean(self, name: str) -> FloatArray:
-        """Return the mean over the scans so far."""
-        # threads may be inside a block, whose scans are in the sums but not yet counted
-        sums = sum(getattr(record, name).sum(axis=0) for record in self.state.records)
-        return np.clip(np.asarray(sums) / max(self.round_done, 1), 0.0, 1.0)
-
-    def finish(self, result: "Result") -> None:
-        """Say how the run ended."""
-        self.say(self.line())
-        for warning in result.warnings:
-            self.say(f"sterna: warning: {warning}")
+    def _load(self) -> str:
+        explorations = self.state.tuned.explorations
+        return f"{self.n_chains} chains" + (f" explored {explorations} times" if explorations > 1 else "")
 
 
-class LiveDisplay(LineDisplay):
-    """Two lines on a terminal that are redrawn in place; both fit into 80 columns."""
-
-    seconds_between = 0.1
-    joint = "\n"
-
-    def __enter__(self) -> "LiveDisplay":
-        from rich.console import Console
-        from rich.live import Live
-
-        self.console = Console(stderr=True, highlight=False)
-        self.live = Live("", console=self.console, refresh_per_second=10, transient=True)
-        self.live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.live.stop()
-
-    def say(self, text: str) -> None:
-        """Print above the live line, or redraw it."""
-        if text.startswith("sterna:"):
-            self.console.print(text, markup=False, soft_wrap=True)
-        else:
-            from rich.text import Text
-
-            self.live.update(Text(self._bar() + " " + text, no_wrap=True, overflow="ellipsis"))
-
-    def _bar(self) -> str:
-        width = 20
-        full = int(width * self.done / self.all_scans)
-        return "━" * full + "╌" * (width - full)
-
-    def finish(self, result: "Result") -> None:
-        """Leave a last line when the live one goes away."""
-        self.console.print(self.line().replace("\n", "  "), markup=False, soft_wrap=True)
-        for warning in result.warnings:
-            self.console.print(f"sterna: warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+def _phase(state: RunState) -> str:
+    return "sampling" if state.is_sampling else f"round {state.round_number}"
 
 
-def _clock(seconds: float) -> str:
-    """Return a time as 0:05, 12:34 or 1:02:03."""
-    whole = max(0, round(seconds))
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+def _sums_of(state: RunState, copy: int) -> tuple[FloatArray, FloatArray]:
+    """Return a copy's sums of rejections, of neighbours and of chains two apart, over its scans so far."""
+    record = state.records[copy]
+    return record.rejection.sum(axis=0), record.second_rejection.sum(axis=0)
 
 
-def make_display(wanted: bool) -> Display:
-    """Return the display that suits standard error."""
+def make_display(wanted: bool, warnings: bool = True) -> Display:
+    """Return the display that suits this process; `warnings` says whether it shows those of the result."""
     if not wanted:
         return Display()
-    return LiveDisplay() if sys.stderr.isatty() else LineDisplay()
+    if in_notebook():
+        from sterna.run.notebook_display import NotebookDisplay
+
+        return NotebookDisplay(warnings)
+    if sys.stderr is None:
+        # a closed standard error
+        return Display()
+    if SafeStream(sys.stderr).isatty():
+        from sterna.run.live_display import LiveDisplay
+
+        return LiveDisplay(warnings)
+    return LineDisplay(warnings)
+
+
+def in_notebook() -> bool:
+    """Whether IPython's kernel runs this process; IPython is not imported to find out."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")

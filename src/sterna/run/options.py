@@ -31,7 +31,7 @@ class Options:
     schedule: ArrayLike | None = None
     keep: object = "target"
     thin: object = 1
-    keep_energies: object = False
+    keep_log_likelihoods: object = False
     seed: object = 1
     workers: object = None
     """A number, an executor, a pool with a `map`, or None."""
@@ -67,7 +67,7 @@ def make_settings(options: Options) -> Settings:
         explorations=_whole("explorations", explorations, 1, 'give how often a scan explores each chain, or "auto"'),
         auto_explorations=auto_explorations,
         auto_chains=auto_chains,
-        keep_energies=bool(options.keep_energies),
+        keep_log_likelihoods=bool(options.keep_log_likelihoods),
     )
 
 

@@ -1,6 +1,7 @@
 """`sterna.sample`: rounds of tuning, then sampling with everything fixed (paper, algorithm NRPT)."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -13,6 +14,7 @@ from sterna.result.result import Result
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import sampled_target
 from sterna.result.settings import Settings
+from sterna.result.text import count
 from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
 from sterna.run.given import as_explorer, as_target
@@ -45,11 +47,12 @@ def sample(
     schedule: Any = None,
     keep: str = "target",
     thin: int = 1,
-    keep_energies: bool = False,
+    keep_log_likelihoods: bool = False,
     seed: int = 1,
     workers: Any = None,
     vectorized: bool | str = False,
     progress: bool | Display = True,
+    keep_energies: bool | None = None,
 ) -> Result:
     """Sample a target by non-reversible parallel tempering.
 
@@ -80,8 +83,9 @@ def sample(
         Betas of the first round, increasing from 0 to 1; by default equally spaced.
     keep, thin
         Which draws to keep: those of the "target" chain or of "all" chains, every `thin` scans.
-    keep_energies
-        Whether to keep the log-likelihoods of all chains at all sampling scans, for `result.path_integral`.
+    keep_log_likelihoods
+        Whether to keep the log-likelihoods of all chains at all sampling scans, for `result.log_likelihoods` and
+        `result.path_integral`.
     seed
         The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it). An explorer
         that sterna chooses depends on the measured cost of an evaluation: name one for the same bits on other machines.
@@ -108,8 +112,26 @@ def sample(
     >>> bool(abs(result.posterior["mu"].mean()) < 2)  # both modes are visited
     True
     """
+    if keep_energies is not None:
+        warnings.warn(
+            "keep_energies is now called keep_log_likelihoods; the old name will be removed.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        keep_log_likelihoods = keep_energies
     options = Options(
-        n_chains, n_rounds, n_scans, n_copies, explorations, scheme, schedule, keep, thin, keep_energies, seed, workers
+        n_chains,
+        n_rounds,
+        n_scans,
+        n_copies,
+        explorations,
+        scheme,
+        schedule,
+        keep,
+        thin,
+        keep_log_likelihoods,
+        seed,
+        workers,
     )
     given = as_target(target, reference, data, vectorized)
     result = begin_run(given, options, explorer=explorer, progress=progress)
@@ -167,7 +189,7 @@ def check_fits(runtime: Runtime, state: RunState) -> None:
     dimension, bound = state.copies[0].states.shape[1], runtime.bound
     if dimension != runtime.target.dimension:
         raise OptionError(
-            f"The state is of a target with {dimension} coordinates, and {runtime.target.name} has "
+            f"The state is of a target with {count(dimension, 'coordinate')}, and {runtime.target.name} has "
             f"{runtime.target.dimension}: give the target of the run."
         )
     widths = state.tuned.parameters.shape[1], state.statistics[0].shape[1]

@@ -14,8 +14,8 @@ from sterna.errors import OptionError
 from sterna.explorers.cost import Cost
 from sterna.result.settings import Settings
 from sterna.run.state import FittedDistribution, RunState, Seconds, Tuned
-from sterna.tuning.batches import Estimate
 from sterna.tuning.energies import Energies
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence import Evidence
 from sterna.tuning.evidence_curve import EvidenceCurve
 from sterna.tuning.rounds import Round

@@ -8,6 +8,7 @@ import numpy as np
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD
 from sterna.engine.round import Copy, nearest_chains, refresh_some, resized
 from sterna.errors import EvaluationError
+from sterna.result.text import count
 from sterna.run.runtime import Runtime
 from sterna.run.start import begin_round
 from sterna.run.state import RunState, Tuned
@@ -91,7 +92,7 @@ def _next_n_chains(state: RunState, last: Round, explorations: int) -> tuple[int
     if not slow:
         return n_chains, boost, ()
     note = (
-        f"Exploration is slow: round {last.number} had {last.restarts} restarts, and its rejections allow "
+        f"Exploration is slow: round {last.number} had {count(last.restarts, 'restart')}, and its rejections allow "
         f"{last.predicted_restarts:.0f}. The next round therefore had {n_chains} chains, more than the "
         "barrier requires."
     )
@@ -121,7 +122,7 @@ def _next_pivot(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
 def _next_centre(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
     """Read the mean energies at the new betas."""
     # a short round may have seen no reference draw of positive likelihood
-    means = np.where(np.isfinite(last.energies.mean), last.energies.mean, tuned.centre)
+    means = np.where(np.isfinite(last.log_likelihoods.mean), last.log_likelihoods.mean, tuned.centre)
     # the reference's mean may be larger by any factor, and would cost the digits of the others' moments
     others = np.interp(schedule[1:], tuned.schedule[1:], means[1:])
     return np.concatenate([means[:1], others])

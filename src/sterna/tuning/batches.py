@@ -12,64 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sterna.engine.record import Record
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.memory import effective_size
 from sterna.types import FloatArray
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value and its standard error.
-
-    >>> Estimate(-3.2, 0.1).interval(0.95)
-    (-3.395..., -3.004...)
-    """
-
-    value: float
-    error: float
-    freedom: float = math.inf
-    """Degrees of freedom of the error, for intervals."""
-    bias: float = 0.0
-    """Bias of the value due to the spacing of the schedule; 0 if the estimator is exact for every schedule."""
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        text = f"{_readable(self.value)} ± {_readable(self.error)}"
-        return text if self.bias == 0 else f"{text} (bias about {_readable(self.bias)})"
-
-    def __repr__(self) -> str:
-        return f"Estimate({self})"
-
-    def __sub__(self, other: "Estimate") -> "Estimate":
-        """Difference of two independent estimates, such as a log Bayes factor."""
-        error = math.hypot(self.error, other.error)
-        return Estimate(self.value - other.value, error, min(self.freedom, other.freedom), self.bias - other.bias)
-
-    @property
-    def valid(self) -> bool:
-        """Whether the value is finite."""
-        return math.isfinite(self.value)
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Interval that covers the true value with probability `level`; a bias widens it on both sides."""
-        half = self.error * student_quantile(0.5 + 0.5 * level, self.freedom) + abs(self.bias)
-        return self.value - half, self.value + half
-
-    def to_dict(self) -> dict[str, float | list[float]]:
-        """Return plain numbers, for JSON."""
-        return {"value": self.value, "error": self.error, "interval": list(self.interval()), "bias": self.bias}
-
-
-def _readable(number: float) -> str:
-    return f"{number:.4f}" if abs(number) < 1e6 else f"{number:.6g}"
-
-
-def student_quantile(probability: float, freedom: float) -> float:
-    """Quantile of Student's t distribution; of the normal distribution for infinite degrees of freedom."""
-    from scipy.special import ndtri, stdtrit
-
-    return float(ndtri(probability) if math.isinf(freedom) else stdtrit(freedom, probability))
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sterna.tuning.batches import Batches, Estimate
+from sterna.tuning.batches import Batches
 from sterna.tuning.bennett import bennett
 from sterna.tuning.energies import Energies
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence_curve import EvidenceCurve, evidence_curve
 from sterna.tuning.stepping_stones import backward_stones, combined_stones, forward_stones
 from sterna.tuning.steps import Steps

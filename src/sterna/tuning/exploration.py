@@ -61,7 +61,7 @@ def _pays(before: "Round", now: "Round") -> bool:
 
 def _log_kept(one: "Round") -> float:
     """Logarithm of the energy autocorrelation over a scan's exploration, averaged over chains; below 0 and finite."""
-    kept = one.energies.autocorrelation[1:]
+    kept = one.log_likelihoods.autocorrelation[1:]
     defined = kept[kept == kept]
     mean = float(defined.mean()) if defined.size else 0.0
     return math.log(min(max(mean, 1e-3), 1.0 - 1e-6))

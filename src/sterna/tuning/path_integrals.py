@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
-from sterna.tuning.batches import Estimate, estimate
+from sterna.tuning.batches import estimate
 from sterna.tuning.energies import Energies
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence import Evidence
 from sterna.types import FloatArray
 

@@ -12,8 +12,9 @@ from sterna.engine.record import Record
 from sterna.theory.cumulative_barrier import Barrier
 from sterna.theory.rates import predicted_round_trip_rate
 from sterna.tuning.barrier import communication_barrier, placement_barrier, without_zeros
-from sterna.tuning.batches import Estimate, merge, standard_error, standard_errors
+from sterna.tuning.batches import merge, standard_error, standard_errors
 from sterna.tuning.energies import Energies, energies
+from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence import Evidence, evidence
 from sterna.tuning.path_integrals import (
     fisher_rao_length,
@@ -43,7 +44,7 @@ class Round:
     """Mean rejection probability of swaps between chains two apart, if they were proposed."""
     evidence: Evidence
     """All estimates of the evidence."""
-    energies: Energies
+    log_likelihoods: Energies
     """Mean, variance and autocorrelation of every chain's log-likelihood."""
     restarts_of_copies: tuple[int, ...]
     round_trips: int
@@ -67,7 +68,7 @@ class Round:
     @property
     def zero_share(self) -> float:
         """Share of the draws from the reference that have zero likelihood."""
-        return self.energies.zero_share
+        return self.log_likelihoods.zero_share
 
     @cached_property
     def barrier(self) -> Barrier:
@@ -77,7 +78,7 @@ class Round:
     @cached_property
     def placement_barrier(self) -> Barrier:
         """The barrier that places the next round's chains: energies fill in intervals that reject nearly all swaps."""
-        return placement_barrier(self.schedule, self.rejection, self.zero_share, np.sqrt(self.energies.variance))
+        return placement_barrier(self.schedule, self.rejection, self.zero_share, np.sqrt(self.log_likelihoods.variance))
 
     @property
     def sighted_barrier(self) -> Barrier:
@@ -88,6 +89,17 @@ class Round:
             stacklevel=2,
         )
         return self.placement_barrier
+
+    @property
+    def energies(self) -> Energies:
+        """Deprecated name of `log_likelihoods`."""
+        warnings.warn(
+            "Round.energies, which are of log-likelihoods, is now called Round.log_likelihoods; the old name will be "
+            "removed.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.log_likelihoods
 
     @property
     def rejection_of_possible(self) -> FloatArray:
@@ -118,10 +130,10 @@ class Round:
     def divergences(self) -> dict[str, Estimate]:
         """Distances between reference and target: Kullback-Leibler divergences, their sum, and Fisher-Rao length."""
         return {
-            "kl_reference_to_target": kl_reference_to_target(self.evidence, self.energies),
-            "kl_target_to_reference": kl_target_to_reference(self.evidence, self.energies),
-            "symmetric_kl": symmetric_kl(self.energies),
-            "fisher_rao_length": fisher_rao_length(self.schedule, self.energies),
+            "kl_reference_to_target": kl_reference_to_target(self.evidence, self.log_likelihoods),
+            "kl_target_to_reference": kl_target_to_reference(self.evidence, self.log_likelihoods),
+            "symmetric_kl": symmetric_kl(self.log_likelihoods),
+            "fisher_rao_length": fisher_rao_length(self.schedule, self.log_likelihoods),
         }
 
     def row(self) -> dict[str, int | float | list[float]]:
@@ -139,7 +151,7 @@ class Round:
             "predicted_restarts": self.predicted_restarts,
             "log_evidence": found.value,
             "error": found.error,
-            "autocorrelation": _largest(self.energies.autocorrelation[1:]),
+            "autocorrelation": _largest(self.log_likelihoods.autocorrelation[1:]),
             "schedule": self.schedule.tolist(),
             "rejection": self.rejection.tolist(),
         }
@@ -175,7 +187,7 @@ def summarise_round(
         total_rejection_error=standard_error(influence.sum(axis=2))[0],
         second_rejection=batches.mean(batches.second_rejection),
         evidence=evidence(schedule, pivot, batches, moments),
-        energies=moments,
+        log_likelihoods=moments,
         restarts_of_copies=tuple(int(record.trips[Trips.restarts]) for record in records),
         round_trips=sum(int(record.trips[Trips.round_trips]) for record in records),
         first_restarts=tuple(int(record.trips[Trips.first_restart]) or None for record in records),

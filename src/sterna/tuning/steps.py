@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sterna.tuning.batches import Estimate, estimate
+from sterna.tuning.batches import estimate
+from sterna.tuning.estimate import Estimate
 from sterna.types import FloatArray
 
 

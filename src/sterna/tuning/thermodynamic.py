@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from sterna.tuning.batches import Estimate, estimate
+from sterna.tuning.batches import estimate
 from sterna.tuning.energies import Energies
+from sterna.tuning.estimate import Estimate
 from sterna.types import FloatArray
 
 

@@ -118,7 +118,7 @@ class Processes(Executor):
             thread.start()
 
     def __repr__(self) -> str:
-        return f"{len(self.threads)} processes"
+        return "1 process" if len(self.threads) == 1 else f"{len(self.threads)} processes"
 
     def submit(
         self, function: Callable[Parameters, Returned], /, *arguments: Parameters.args, **keywords: Parameters.kwargs

@@ -8,7 +8,6 @@ a state, and steps on a half line are relative to its scale.
 import math
 
 import numpy as np
-from scipy.special import ndtri
 
 from sterna.engine.densities import coordinate_log_density
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood, log_reference
@@ -149,6 +148,8 @@ def change_of_scale(count: int, proposed: FloatArray, accepted: FloatArray) -> F
     Gilks 1997). So one measurement determines the s of the best acceptance: 0.44 in one dimension, 0.234 in many. A
     small number of proposals counts for less.
     """
+    from scipy.special import ndtri
+
     best = 0.234 + 0.206 / max(count, 1)
     share = np.clip(accepted / np.maximum(proposed, 1.0), 1e-6, 1.0 - 1e-6)
     change = np.clip(ndtri(0.5 * best) / ndtri(0.5 * share), 1.0 / MAX_CHANGE, MAX_CHANGE)

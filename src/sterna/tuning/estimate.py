@@ -1,0 +1,193 @@
+"""A number with its standard error, arithmetic with such numbers, and the exponential of one."""
+
+import math
+import numbers
+import re
+from dataclasses import dataclass
+
+# What `format` accepts for numbers: fill, alignment, sign, width, thousands, precision, type.
+_NUMBER_FORMAT = re.compile(r"(?:(.)?([<>^]))?([-+ ])?(\d+)?([,_])?(\.\d+)?([eEfFgGn%])?")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and its standard error.
+
+    Sums and differences of two estimates are those of independent ones, such as the log evidence of two runs: their
+    difference is a log Bayes factor. Two estimates of the same run share their draws, so their difference has another
+    error than the one stated here. Plain numbers count as exact. `<` and `>` compare values, and `==` asks whether two
+    estimates are the same in all respects. `float(estimate)` is the value alone.
+
+    >>> first, second = Estimate(-3.2, 0.3), Estimate(-5.2, 0.4)
+    >>> first - second
+    Estimate(2.0000 ± 0.5000)
+    >>> f"{first - 1.0:.2f}", first > -4
+    ('-4.20 ± 0.30', True)
+    >>> first.interval(0.95)
+    (-3.787..., -2.612...)
+    """
+
+    value: float
+    error: float
+    freedom: float = math.inf
+    """Degrees of freedom of the error, for intervals."""
+    bias: float = 0.0
+    """Bias of the value due to the spacing of the schedule; 0 if the estimator is exact for every schedule."""
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        text = f"{_readable(self.value)} ± {_readable(self.error)}"
+        return text if self.bias == 0 else f"{text} (bias about {_readable(self.bias)})"
+
+    def __repr__(self) -> str:
+        return f"Estimate({self})"
+
+    def __format__(self, form: str) -> str:
+        """Format value and error with the same number of digits; a width is that of the whole text."""
+        found = _NUMBER_FORMAT.fullmatch(form)
+        if found is None or not (found[5] or found[6] or found[7]):
+            return format(str(self), form)
+        fill, align, sign, width, *digits = (part or "" for part in found.groups())
+        number = "".join(digits)
+        text = f"{self.value:{sign}{number}} ± {self.error:{number}}"
+        if self.bias != 0:
+            text += f" (bias about {self.bias:{number}})"
+        return format(text, f"{fill}{align or '>'}{width}")
+
+    def __add__(self, other: "Estimate | float") -> "Estimate":
+        """Sum with an independent estimate or an exact number."""
+        return self - (-other) if _is_number(other) else NotImplemented
+
+    def __radd__(self, other: float) -> "Estimate":
+        return self + other
+
+    def __sub__(self, other: "Estimate | float") -> "Estimate":
+        """Difference to an independent estimate or an exact number."""
+        if not _is_number(other):
+            return NotImplemented
+        if not isinstance(other, Estimate):
+            return Estimate(self.value - float(other), self.error, self.freedom, self.bias)
+        error = math.hypot(self.error, other.error)
+        return Estimate(self.value - other.value, error, min(self.freedom, other.freedom), self.bias - other.bias)
+
+    def __rsub__(self, other: float) -> "Estimate":
+        return -(self - other) if _is_number(other) else NotImplemented
+
+    def __neg__(self) -> "Estimate":
+        return Estimate(-self.value, self.error, self.freedom, -self.bias)
+
+    def __mul__(self, factor: float) -> "Estimate":
+        """Multiply by an exact number; products of estimates have no such simple error."""
+        if not _is_exact(factor):
+            return NotImplemented
+        factor = float(factor)
+        return Estimate(self.value * factor, self.error * abs(factor), self.freedom, self.bias * factor)
+
+    def __rmul__(self, factor: float) -> "Estimate":
+        return self * factor
+
+    def __truediv__(self, divisor: float) -> "Estimate":
+        """Divide by an exact number."""
+        if not _is_exact(divisor):
+            return NotImplemented
+        return self * (1.0 / float(divisor))
+
+    def __lt__(self, other: "Estimate | float") -> bool:
+        return self.value < float(other) if _is_number(other) else NotImplemented
+
+    def __le__(self, other: "Estimate | float") -> bool:
+        return self.value <= float(other) if _is_number(other) else NotImplemented
+
+    def __gt__(self, other: "Estimate | float") -> bool:
+        return self.value > float(other) if _is_number(other) else NotImplemented
+
+    def __ge__(self, other: "Estimate | float") -> bool:
+        return self.value >= float(other) if _is_number(other) else NotImplemented
+
+    def exp(self) -> "ExponentialOfEstimate":
+        """Return the exponential, such as a Bayes factor, with its interval; `np.exp(estimate)` calls this too."""
+        return ExponentialOfEstimate(self)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the value is finite."""
+        return math.isfinite(self.value)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Interval that covers the true value with probability `level`; a bias widens it on both sides."""
+        half = self.error * student_quantile(0.5 + 0.5 * level, self.freedom) + abs(self.bias)
+        return self.value - half, self.value + half
+
+    def to_dict(self) -> dict[str, float | list[float]]:
+        """Return plain numbers, for JSON."""
+        return {"value": self.value, "error": self.error, "interval": list(self.interval()), "bias": self.bias}
+
+
+@dataclass(frozen=True)
+class ExponentialOfEstimate:
+    """The exponential of an estimate: a value and an interval around it, which is not symmetric.
+
+    There is no standard error, because "20 ± 30" would say nothing of a number that cannot be negative.
+
+    >>> import numpy as np
+    >>> np.exp(Estimate(-3.0, 0.5) - Estimate(-6.0, 0.5))
+    <20.09 (95 %: 5.023 to 80.31)>
+    """
+
+    log: Estimate
+
+    @property
+    def value(self) -> float:
+        """The exponential of the value; infinite if it is too large for a number."""
+        return _exp(self.log.value)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Interval that covers the true value with probability `level`."""
+        low, high = self.log.interval(level)
+        return _exp(low), _exp(high)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return format(self, ".4g")
+
+    def __format__(self, form: str) -> str:
+        """Format the value and the ends of the interval alike."""
+        if self.log.valid and not 0.0 < self.value < math.inf:
+            return f"exp({self.log})"
+        low, high = self.interval()
+        form = form or ".4g"
+        return f"{self.value:{form}} (95 %: {low:{form}} to {high:{form}})"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+def _is_number(value: object) -> bool:
+    """Whether arithmetic with an estimate has a meaning; arrays do it element by element themselves."""
+    return isinstance(value, Estimate) or _is_exact(value)
+
+
+def _is_exact(value: object) -> bool:
+    return isinstance(value, numbers.Real)
+
+
+def _exp(number: float) -> float:
+    try:
+        return math.exp(number)
+    except OverflowError:
+        return math.inf
+
+
+def _readable(number: float) -> str:
+    return f"{number:.4f}" if abs(number) < 1e6 else f"{number:.6g}"
+
+
+def student_quantile(probability: float, freedom: float) -> float:
+    """Quantile of Student's t distribution; of the normal distribution for infinite degrees of freedom."""
+    from scipy.special import ndtri, stdtrit
+
+    return float(ndtri(probability) if math.isinf(freedom) else stdtrit(freedom, probability))
