@@ -1,0 +1,110 @@
+"""Keys of functions: equal for equal content, different for every change, and valid elsewhere only if all is known."""
+
+import math
+import types
+
+import numba
+import numpy as np
+import pytest
+
+from sterna.ground.fingerprint import digest_of, is_persistent, key_of
+
+
+def function_of(source, **scope):
+    """Return the function `f` of a source, as another process would define it."""
+    scope = {"np": np, "math": math, **scope}
+    exec(source, scope)
+    return scope["f"]
+
+
+def key(source, **scope):
+    return key_of(function_of(source, **scope), "f")
+
+
+SOURCE = "def f(x, a=1.0):\n    return a * x + np.sum(TABLE) + helper(x) * LEVEL"
+HELPER = "def f(x):\n    return DEEP * x"
+
+
+def scope(deep=1.0, helper=HELPER, level=2, table=None):
+    return {
+        "helper": function_of(helper, DEEP=deep),
+        "LEVEL": level,
+        "TABLE": np.arange(3.0) if table is None else table,
+    }
+
+
+def test_equal_content_has_equal_keys():
+    moved = "\n\n" + SOURCE.replace("return", "return  ")
+    assert key(SOURCE, **scope()) == key(moved, **scope())
+    assert is_persistent(key(SOURCE, **scope()))
+
+
+CHANGES = {
+    "code": (SOURCE.replace("+ np", "- np"), {}),
+    "constant": (SOURCE.replace("a * x", "a * x * 2.0"), {}),
+    "default": (SOURCE.replace("a=1.0", "a=2.0"), {}),
+    "type of a default": (SOURCE.replace("a=1.0", "a=1"), {}),
+    "name of a parameter": (SOURCE.replace("a=1.0", "b=1.0").replace("a *", "b *"), {}),
+    "value": (SOURCE, {"level": 3}),
+    "type of a value": (SOURCE, {"level": 2.0}),
+    "sign of zero": (SOURCE, {"level": -0.0}),
+    "array": (SOURCE, {"table": np.array([0.0, 1.0, 3.0])}),
+    "shape of an array": (SOURCE, {"table": np.arange(3.0)[None]}),
+    "type of an array": (SOURCE, {"table": np.arange(3)}),
+    "helper": (SOURCE, {"helper": HELPER.replace("*", "+")}),
+    "value of a helper": (SOURCE, {"deep": 5.0}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_changes_the_key(change):
+    source, parts = CHANGES[change]
+    assert key(source, **scope(**parts)) != key(SOURCE, **scope())
+    assert key(source, **scope(**parts)) == key(source, **scope(**parts))
+
+
+def test_keys_that_differ_have_different_digests():
+    keys = [key(SOURCE, **scope())] + [key(source, **scope(**parts)) for source, parts in CHANGES.values()]
+    assert len({digest_of(one) for one in keys}) == len(CHANGES) + 1
+
+
+def test_values_of_a_users_module_are_part_of_the_key():
+    source = "def f(x):\n    return settings.level * settings.inner.power(x)"
+
+    def settings(level, power):
+        module, inner = types.ModuleType("settings"), types.ModuleType("settings.inner")
+        inner.power = numba.njit(function_of(f"def f(x):\n    return {power}"))
+        module.level, module.inner = level, inner
+        return module
+
+    first = key(source, settings=settings(1.0, "x * x"))
+    assert first == key(source, settings=settings(1.0, "x * x"))
+    assert first != key(source, settings=settings(2.0, "x * x"))
+    assert first != key(source, settings=settings(1.0, "x * x * x"))
+    assert is_persistent(first)
+
+
+def test_options_of_a_function_that_the_user_compiles_are_part_of_the_key():
+    function = function_of(HELPER, DEEP=1.0)
+    assert key_of(numba.njit(function), "f") == key_of(numba.njit(function), "f")
+    assert key_of(numba.njit(function), "f") != key_of(numba.njit(fastmath=True)(function), "f")
+    assert key_of(numba.njit(function), "f") != key_of(function, "f")
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["def f(x):\n    return OBJECT", "def f(x):\n    g = lambda y: y\n    return g(x)"],
+    ids=["object", "inner function"],
+)
+def test_what_is_not_known_by_content_is_valid_here_only(source):
+    unknown = object()
+    function = function_of(source, OBJECT=unknown)
+    assert not is_persistent(key_of(function, "f"))
+    assert key_of(function, "f") == key_of(function, "f")
+    if "OBJECT" in source:
+        assert key_of(function, "f") != key_of(function_of(source, OBJECT=object()), "f")
+
+
+def test_recursion_ends():
+    source = "def f(x):\n    return 1 if x < 1 else x * f(x - 1)"
+    assert key(source) == key(source)
