@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from sterna.bridges.numpyro_model import numpyro_samples as numpyro_samples
     from sterna.bridges.pymc_model import from_pymc as from_pymc
 
-__version__ = "0.1.0"
+from sterna.version import __version__ as __version__
 
 # Type checkers cannot evaluate this list; they take `X as X` and star imports to be public.
 if not TYPE_CHECKING:

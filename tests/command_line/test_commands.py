@@ -1,12 +1,16 @@
 """The command line, run as a user would run it."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 from sterna.command_line.commands import main
+from sterna.version import __version__
+
+pytestmark = pytest.mark.usefixtures("measured_processes")
 
 KEYS = """
     target seed scheme explorer n_chains n_copies n_rounds n_scans schedule rejection global_barrier log_evidence
@@ -125,3 +129,18 @@ def test_the_bare_command_shows_its_help():
     assert done.returncode == 0
     assert "Commands:" in done.stdout
     assert done.stdout.count("\n") > 5
+
+
+def test_version_names_what_results_depend_on():
+    """And imports nothing large for it: xarray and SciPy's statistics take a second."""
+    code = (
+        "import sys; sys.argv = ['sterna', '--version']; from sterna.command_line.commands import main\n"
+        "try: main()\n"
+        "finally: print(*{'xarray', 'scipy.stats', 'rich.table', 'arviz'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.fullmatch(
+        rf"sterna {re.escape(__version__)} \(Python 3\S+, NumPy \S+, Numba \S+, SciPy \S+, \w+ \w+\)",
+        done.stdout.strip(),
+    )
+    assert done.stderr.strip() == ""

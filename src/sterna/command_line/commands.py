@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sterna.command_line.versions import print_versions
+
 if TYPE_CHECKING:
     from sterna.result.result import Result
     from sterna.target.target import Target
@@ -23,7 +25,14 @@ Value = TypeVar("Value")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
-@click.version_option(package_name="sterna")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_versions,
+    help="Show versions, for bug reports, and exit.",
+)
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Non-reversible parallel tempering: samples many modes, computes the evidence, tunes itself."""
