@@ -45,7 +45,7 @@ release: $(VENV)/.made
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python -m venv .cache/trial
 	.cache/trial/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	cd .cache/trial && bin/sterna --version && bin/sterna run normal --rounds 4
+	cd .cache/trial && bin/sterna --version && bin/sterna run normal --rounds 4 --explorer slice
 
 laws: $(VENV)/.developing
 	$(BIN)/python -m pytest tests -m laws
