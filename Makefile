@@ -6,7 +6,7 @@ COMPILE := from sterna import Normal, sample; sample(lambda x: -x * x, {"x": Nor
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint engine laws figures evidence chains explorers ising models theory bench clean
+.PHONY: demo test lint engine hooks coverage release laws figures evidence chains explorers ising models theory bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
@@ -14,7 +14,10 @@ demo: $(VENV)/.installed
 # Both test processes need the engine: it is compiled once, on the core that lint does not use.
 test: $(VENV)/.developing
 	@$(MAKE) -j 2 lint engine
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
+	@$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist worksteal --durations=25
+	@$(BIN)/coverage combine --quiet
+	@$(MAKE) --no-print-directory coverage
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
@@ -23,6 +26,26 @@ lint: $(VENV)/.developing
 
 engine: $(VENV)/.developing
 	@$(BIN)/python -c '$(COMPILE)'
+
+# The ten files that the last `make test` covered least, and the total.
+coverage: $(VENV)/.developing
+	@echo "Coverage of lines and branches, without functions that Numba compiles, because machine code cannot be traced:"
+	@$(BIN)/coverage report | sed -n "1,12p;/^TOTAL/p"
+
+# ruff and mypy before every commit.
+hooks: $(VENV)/.developing
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pre-commit>=4'
+	$(BIN)/pre-commit install
+
+# Everything for a release but the upload: docs/releasing.md.
+release: $(VENV)/.made
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6'
+	rm -rf dist .cache/trial
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m venv .cache/trial
+	.cache/trial/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd .cache/trial && bin/sterna --version && bin/sterna run normal --rounds 4 --explorer slice
 
 laws: $(VENV)/.developing
 	$(BIN)/python -m pytest tests -m laws

@@ -1,11 +1,27 @@
 """Configuration shared by all tests."""
 
 import gc
+import os
 import sys
 from pathlib import Path
 
+import pytest
+
 # helper modules in tests/tools (plain.py, exact.py) are imported by name
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
+
+from measured import REQUEST, spare_compiler, withhold_request
+
+IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
+COVERAGE = withhold_request() if IS_WORKER else None
+spare_compiler()
+
+
+@pytest.fixture
+def measured_processes(monkeypatch):
+    """Measure the coverage of processes that the test starts, if coverage is measured at all."""
+    if COVERAGE is not None:
+        monkeypatch.setenv(REQUEST, COVERAGE)
 
 
 def pytest_collection_finish():

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from sterna.version import __version__ as __version__
 
 if TYPE_CHECKING:
     # what type checkers and editors read; at run time a name is imported when it is first used

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,9 @@ import pytest
 import xarray
 
 from sterna.command_line.commands import main
+from sterna.version import __version__
+
+pytestmark = pytest.mark.usefixtures("measured_processes")
 
 KEYS = """
     target seed scheme explorer n_chains n_copies n_rounds n_scans schedule rejection global_barrier log_evidence
@@ -256,3 +260,18 @@ def test_warnings_are_shown_once_on_a_terminal():
     os.close(parent)
     assert process.wait() == 0
     assert text.count(b"travelled from the reference to the target") == 1
+
+
+def test_version_names_what_results_depend_on():
+    """And imports nothing large for it: xarray and SciPy's statistics take a second."""
+    code = (
+        "import sys; sys.argv = ['sterna', '--version']; from sterna.command_line.commands import main\n"
+        "try: main()\n"
+        "finally: print(*{'xarray', 'scipy.stats', 'rich.table', 'arviz'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.fullmatch(
+        rf"sterna {re.escape(__version__)} \(Python 3\S+, NumPy \S+, Numba \S+, SciPy \S+, \w+ \w+\)",
+        done.stdout.strip(),
+    )
+    assert done.stderr.strip() == ""

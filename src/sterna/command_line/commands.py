@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sterna.command_line.output import OutputError, close_streams, is_from, prepare_streams, write_error, write_out
+from sterna.command_line.versions import print_versions
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
@@ -26,7 +27,14 @@ Value = TypeVar("Value")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
-@click.version_option(package_name="sterna")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_versions,
+    help="Show versions, for bug reports, and exit.",
+)
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Non-reversible parallel tempering: samples many modes, computes the evidence, tunes itself."""

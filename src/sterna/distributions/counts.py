@@ -39,7 +39,14 @@ def draw_poisson_with_numpy(mu: float, rng: np.random.Generator) -> float:
 
 
 class Poisson(Distribution):
-    """Poisson distribution with mean `mu`."""
+    """Poisson distribution with mean `mu`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Poisson(3.5, shape=12)  # hidden counts of twelve months
+    Poisson(mu=3.5, shape=12)
+    """
 
     family = Family(
         ("mu", "log_mu"),
@@ -88,6 +95,12 @@ class Geometric(Distribution):
     """Number of trials up to the first success, from 1, with success probability `p`.
 
     With `start=0` it is the number of failures before the first success.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Geometric(0.25).lower, sterna.Geometric(0.25, start=0).lower
+    (1, 0)
     """
 
     family = Family(
@@ -142,6 +155,14 @@ class NegativeBinomial(Distribution):
 
     With `n` and `p` instead: failures before the n-th success, each trial succeeding with probability p. Neither n nor
     alpha need be an integer.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.NegativeBinomial(mu=5, alpha=2)  # mean 5, variance 5 + 25/2
+    NegativeBinomial(mu=5, alpha=2)
+    >>> sterna.NegativeBinomial(n=3, p=0.5)  # failures before the third success
+    NegativeBinomial(n=3, p=0.5)
     """
 
     family = Family(

@@ -36,7 +36,15 @@ def draw_two_point(first: float, second: float, log_p_first: float, stream: Stre
 
 
 class Bernoulli(Distribution):
-    """1 with probability p, otherwise 0."""
+    """1 with probability p, otherwise 0.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> included = sterna.Bernoulli(0.1, shape=20)  # which of twenty effects are present
+    >>> included.lower, included.upper
+    (0.0, 1.0)
+    """
 
     family = Family(
         ("first", "second", "log_p_first", "log_p_second"),
@@ -60,7 +68,14 @@ class Bernoulli(Distribution):
 
 
 class Spin(Distribution):
-    """-1 or +1 with probability proportional to exp(-field * spin)."""
+    """-1 or +1 with probability proportional to exp(-field * spin).
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Spin(shape=(20, 20))  # a lattice of independent spins, as the reference of an Ising model
+    Spin(field=0.0, shape=(20, 20))
+    """
 
     family = Bernoulli.family
 
@@ -105,7 +120,14 @@ def _categorical_of_logits(logits: FloatArray, shape: Shape) -> "Categorical":
 
 
 class Categorical(Distribution):
-    """One of 0, 1, ..., len(p) - 1 with the probabilities `p`."""
+    """One of 0, 1, ..., len(p) - 1 with the probabilities `p`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Categorical([0.2, 0.3, 0.5], shape=60)  # to which of three groups each of 60 points belongs
+    Categorical(p=[0.2, 0.3, 0.5], shape=60)
+    """
 
     family = Family(("start", "size"), categorical_log_density, draw=draw_category, value_type=INTEGER)
     adapters = Adapters(
@@ -150,7 +172,14 @@ def _randint_of_scipy(low: FloatArray, high: FloatArray, loc: FloatArray) -> "Di
 
 
 class DiscreteUniform(Distribution):
-    """Integers from `lower` to `upper`, both included."""
+    """Integers from `lower` to `upper`, both included.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.DiscreteUniform(1851, 1962)  # the year of a change
+    DiscreteUniform(lower=1851, upper=1962)
+    """
 
     family = Family(
         ("first", "last", "constant"), discrete_uniform_log_density, draw=draw_discrete_uniform, value_type=INTEGER
@@ -191,7 +220,15 @@ def draw_binomial_with_numpy(n: float, log_p: float, rng: np.random.Generator) -
 
 
 class Binomial(Distribution):
-    """Number of successes in `n` trials with success probability `p`."""
+    """Number of successes in `n` trials with success probability `p`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> infected = sterna.Binomial(n=[10, 25], p=0.3)  # in two groups of known size
+    >>> infected.upper
+    array([10., 25.])
+    """
 
     family = Family(
         ("n", "log_p", "log_q", "log_factorial"),

@@ -42,6 +42,12 @@ class Gamma(Distribution):
     """Gamma distribution with shape parameter `alpha` and rate `beta`, and so with mean alpha/beta.
 
     With a shape below about 0.01 draws underflow; they become the smallest normal float64.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Gamma(alpha=4, beta=2)  # mean 2, standard deviation sqrt(4)/2 = 1: beta is the rate
+    Gamma(alpha=4, beta=2)
     """
 
     family = Family(
@@ -94,7 +100,14 @@ def draw_inverse_gamma_with_numpy(alpha: float, beta: float, rng: np.random.Gene
 
 
 class InverseGamma(Distribution):
-    """Distribution of beta/G, where G has the Gamma(alpha, 1) distribution."""
+    """Distribution of beta/G, where G has the Gamma(alpha, 1) distribution.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.InverseGamma(alpha=3, beta=2)  # a variance with mean 2/(3 - 1) = 1
+    InverseGamma(alpha=3, beta=2)
+    """
 
     family = Family(
         ("alpha", "beta", "constant"),
@@ -145,6 +158,12 @@ class Beta(Distribution):
     """Beta distribution on (0, 1) with mean alpha/(alpha + beta).
 
     With a `beta` below about 0.1 draws may round to 1; they become the largest float64 below 1.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Beta(2, 8, shape=5)  # five probabilities around 0.2
+    Beta(alpha=2, beta=8, shape=5)
     """
 
     family = Family(

@@ -35,7 +35,15 @@ def draw_half_normal_with_numpy(inverse_scale: float, rng: np.random.Generator) 
 
 
 class HalfNormal(Distribution):
-    """Absolute value of a normal variable with mean 0 and standard deviation `sigma`."""
+    """Absolute value of a normal variable with mean 0 and standard deviation `sigma`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sigma = sterna.HalfNormal(3)  # a standard deviation of at most about 6
+    >>> sigma.lower, sigma.upper
+    (0.0, inf)
+    """
 
     family = Family(
         ("loc", "inverse_scale", "constant"),
@@ -70,7 +78,14 @@ def draw_half_cauchy_with_numpy(inverse_scale: float, rng: np.random.Generator) 
 
 
 class HalfCauchy(Distribution):
-    """Absolute value of a Cauchy variable with median 0 and scale `beta`."""
+    """Absolute value of a Cauchy variable with median 0 and scale `beta`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.HalfCauchy(2.5)  # a standard deviation that may be large
+    HalfCauchy(beta=2.5)
+    """
 
     family = Family(
         ("loc", "inverse_scale", "constant"),
@@ -105,7 +120,14 @@ def draw_half_student_with_numpy(nu: float, inverse_scale: float, rng: np.random
 
 
 class HalfStudentT(Distribution):
-    """Absolute value of a Student's t variable with `nu` degrees of freedom, location 0 and scale `sigma`."""
+    """Absolute value of a Student's t variable with `nu` degrees of freedom, location 0 and scale `sigma`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.HalfStudentT(nu=4, sigma=2)  # between HalfNormal(2) and HalfCauchy(2)
+    HalfStudentT(nu=4, sigma=2)
+    """
 
     family = Family(
         ("nu", "loc", "inverse_scale", "constant"),
@@ -148,7 +170,14 @@ def draw_exponential_with_numpy(rate: float, rng: np.random.Generator) -> float:
 
 
 class Exponential(Distribution):
-    """Exponential distribution with rate `lam`, and so with mean 1/lam."""
+    """Exponential distribution with rate `lam`, and so with mean 1/lam.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Exponential(lam=0.1)  # a waiting time with mean 10: give the rate, not the mean
+    Exponential(lam=0.1)
+    """
 
     family = Family(
         ("rate", "log_rate"),
@@ -188,7 +217,14 @@ def draw_weibull(alpha: float, inverse_scale: float, stream: Stream) -> float:
 
 
 class Weibull(Distribution):
-    """Weibull distribution with shape parameter `alpha` and scale `beta`."""
+    """Weibull distribution with shape parameter `alpha` and scale `beta`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Weibull(alpha=1.5, beta=[100, 200])  # lifetimes of two parts that wear out
+    Weibull(alpha=1.5, beta=[100, 200])
+    """
 
     family = Family(
         ("alpha", "inverse_scale", "constant"),
@@ -232,7 +268,15 @@ def draw_pareto(alpha: float, minimum: float, stream: Stream) -> float:
 
 
 class Pareto(Distribution):
-    """Pareto distribution on [m, inf), whose density falls like x**-(alpha + 1)."""
+    """Pareto distribution on [m, inf), whose density falls like x**-(alpha + 1).
+
+    Examples
+    --------
+    >>> import sterna
+    >>> income = sterna.Pareto(alpha=2, m=10_000)
+    >>> income.lower
+    array([10000.])
+    """
 
     family = Family(("alpha", "minimum", "constant"), pareto_log_density, slope=pareto_slope, draw=draw_pareto)
     adapters = Adapters(
@@ -275,7 +319,14 @@ def draw_log_normal_with_numpy(loc: float, inverse_scale: float, rng: np.random.
 
 
 class LogNormal(Distribution):
-    """Distribution whose logarithm is normal with mean `mu` and standard deviation `sigma`."""
+    """Distribution whose logarithm is normal with mean `mu` and standard deviation `sigma`.
+
+    Examples
+    --------
+    >>> import math, sterna
+    >>> sterna.LogNormal(math.log(100), 0.5)  # a concentration with median 100, within a factor of about 2.7
+    LogNormal(mu=4.605..., sigma=0.5)
+    """
 
     family = Family(
         ("loc", "inverse_scale", "constant"),

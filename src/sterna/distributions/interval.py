@@ -31,7 +31,15 @@ def draw_uniform(first: float, last: float, stream: Stream) -> float:
 
 
 class Uniform(Distribution):
-    """Uniform distribution on [lower, upper]."""
+    """Uniform distribution on [lower, upper].
+
+    Examples
+    --------
+    >>> import sterna
+    >>> position = sterna.Uniform([0, 0], [3, 4])  # a point in a rectangle
+    >>> position.shape
+    (2,)
+    """
 
     family = Family(("first", "last", "constant"), uniform_log_density, draw=draw_uniform)
     adapters = Adapters(
@@ -65,7 +73,14 @@ def draw_log_uniform(log_first: float, log_last: float, stream: Stream) -> float
 
 
 class LogUniform(Distribution):
-    """Distribution whose logarithm is uniform between log(lower) and log(upper)."""
+    """Distribution whose logarithm is uniform between log(lower) and log(upper).
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.LogUniform(1e-3, 1e3)  # a scale of unknown order of magnitude
+    LogUniform(lower=0.001, upper=1000.0)
+    """
 
     family = Family(
         ("log_first", "log_last", "constant"), log_uniform_log_density, slope=log_uniform_slope, draw=draw_log_uniform
@@ -105,7 +120,15 @@ def _truncated_of_numpyro(
 
 
 class TruncatedNormal(Distribution):
-    """Normal distribution with mean `mu` and standard deviation `sigma`, then truncated to [lower, upper]."""
+    """Normal distribution with mean `mu` and standard deviation `sigma`, then truncated to [lower, upper].
+
+    Examples
+    --------
+    >>> import sterna
+    >>> speed = sterna.TruncatedNormal(mu=3, sigma=2, lower=0)  # measured as 3 +- 2, and not negative
+    >>> speed.upper
+    array([inf])
+    """
 
     family = Family(
         ("bounds", "loc", "inverse_scale", "constant"),

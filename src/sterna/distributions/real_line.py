@@ -40,7 +40,15 @@ def draw_normal_with_numpy(loc: float, inverse_scale: float, rng: np.random.Gene
 
 
 class Normal(Distribution):
-    """Normal distribution with mean `mu` and standard deviation `sigma`."""
+    """Normal distribution with mean `mu` and standard deviation `sigma`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> reference = {"intercept": sterna.Normal(0, 10), "slopes": sterna.Normal(0, [1.0, 1.0, 5.0])}
+    >>> reference["slopes"].shape
+    (3,)
+    """
 
     family = Family(
         ("loc", "inverse_scale", "constant"),
@@ -98,7 +106,14 @@ def draw_cauchy_with_numpy(loc: float, inverse_scale: float, rng: np.random.Gene
 
 
 class Cauchy(Distribution):
-    """Cauchy distribution with median `alpha` and scale `beta`."""
+    """Cauchy distribution with median `alpha` and scale `beta`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Cauchy(0, 2.5, shape=4)  # four coefficients, any of which may be large
+    Cauchy(alpha=0, beta=2.5, shape=4)
+    """
 
     family = Family(
         ("loc", "inverse_scale", "constant"),
@@ -149,7 +164,14 @@ def draw_student_with_numpy(nu: float, loc: float, inverse_scale: float, rng: np
 
 
 class StudentT(Distribution):
-    """Student's t distribution with `nu` degrees of freedom, location `mu` and scale `sigma`."""
+    """Student's t distribution with `nu` degrees of freedom, location `mu` and scale `sigma`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.StudentT(nu=4, mu=0, sigma=2)  # heavier tails than Normal(0, 2), lighter than Cauchy(0, 2)
+    StudentT(nu=4, mu=0, sigma=2)
+    """
 
     family = Family(
         ("nu", "loc", "inverse_scale", "constant"),
@@ -189,7 +211,14 @@ def draw_laplace(loc: float, inverse_scale: float, stream: Stream) -> float:
 
 
 class Laplace(Distribution):
-    """Laplace distribution with mean `mu` and scale `b`."""
+    """Laplace distribution with mean `mu` and scale `b`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Laplace(0, b=0.5, shape=20)  # twenty coefficients, most of them near zero
+    Laplace(mu=0, b=0.5, shape=20)
+    """
 
     family = Family(("loc", "inverse_scale", "constant"), laplace_log_density, slope=laplace_slope, draw=draw_laplace)
     adapters = Adapters(scipy={"laplace": "loc scale"}, numpyro={"Laplace": "loc scale"}, pymc={"LaplaceRV": "mu b"})
@@ -220,7 +249,14 @@ def draw_logistic(loc: float, inverse_scale: float, stream: Stream) -> float:
 
 
 class Logistic(Distribution):
-    """Logistic distribution with mean `mu` and scale `s`."""
+    """Logistic distribution with mean `mu` and scale `s`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Logistic(mu=0, s=1)  # of the log-odds of a probability that is uniform on (0, 1)
+    Logistic(mu=0, s=1)
+    """
 
     family = Family(
         ("loc", "inverse_scale", "constant"), logistic_log_density, slope=logistic_slope, draw=draw_logistic
@@ -253,7 +289,14 @@ def draw_gumbel(loc: float, inverse_scale: float, stream: Stream) -> float:
 
 
 class Gumbel(Distribution):
-    """Gumbel distribution (of largest values) with mode `mu` and scale `beta`."""
+    """Gumbel distribution (of largest values) with mode `mu` and scale `beta`.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.Gumbel(mu=30, beta=5)  # the highest temperature of a year
+    Gumbel(mu=30, beta=5)
+    """
 
     family = Family(("loc", "inverse_scale", "constant"), gumbel_log_density, slope=gumbel_slope, draw=draw_gumbel)
     adapters = Adapters(

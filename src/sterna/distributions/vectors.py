@@ -39,6 +39,13 @@ class Dirichlet(Distribution):
 
     It is stored as the fractions broken off a stick, which are independent Beta variables: no explorer
     can leave the simplex.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> weights = sterna.Dirichlet([1, 1, 1])  # of a mixture of three parts, all weights equally likely
+    >>> weights.shape
+    (3,)
     """
 
     transform = "simplex"
@@ -61,6 +68,13 @@ class MultivariateNormal(Distribution):
 
     It is stored as independent standard normal coordinates z, where the variable is mu + L z and
     L is the Cholesky factor of the covariance.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> effects = sterna.MultivariateNormal([0, 0], [[1.0, 0.8], [0.8, 1.0]])  # strongly correlated
+    >>> effects.shape
+    (2,)
     """
 
     transform = "affine"

@@ -1,4 +1,12 @@
-"""Built-in models: the models of the paper, and spin glasses. Each is a function that returns a `sterna.Target`."""
+"""Built-in models: the models of the paper, and spin glasses. Each is a function that returns a `sterna.Target`.
+
+Examples
+--------
+>>> import sterna
+>>> target = sterna.models.ising(size=4)
+>>> target.name, target.space.dimension
+('ising', 16)
+"""
 
 from sterna.models.change_point import change_point
 from sterna.models.copy_number import copy_number

@@ -35,7 +35,15 @@ def _bounds(name: str, lower: float, upper: float) -> tuple[float, float]:
 
 
 def Real(lower: float = -math.inf, upper: float = math.inf, *, shape: Shape = ()) -> VariableType:  # noqa: N802
-    """Real numbers between two bounds, both excluded."""
+    """Real numbers between two bounds, both excluded.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> space = {"scale": sterna.Real(lower=0), "effects": sterna.Real(shape=8)}  # for sterna.Reference
+    >>> space["effects"].shape
+    (8,)
+    """
     low, high = _bounds("Real", lower, upper)
     if not low < high:
         raise TargetError(f"Real(lower={lower}, upper={upper}): lower must be below upper.")
@@ -43,7 +51,15 @@ def Real(lower: float = -math.inf, upper: float = math.inf, *, shape: Shape = ()
 
 
 def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Shape = ()) -> VariableType:  # noqa: N802
-    """Integers between two bounds, both included."""
+    """Integers between two bounds, both included.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> space = {"n": sterna.Integer(lower=0), "month": sterna.Integer(1, 12)}  # for sterna.Reference
+    >>> space["month"].upper
+    12.0
+    """
     low, high = _bounds("Integer", lower, upper)
     if not low <= high:
         raise TargetError(f"Integer(lower={lower}, upper={upper}): lower must not exceed upper.")
@@ -53,12 +69,28 @@ def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Shape =
 
 
 def Binary(*, shape: Shape = ()) -> VariableType:  # noqa: N802
-    """Zeros and ones."""
+    """Zeros and ones.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> space = {"rate": sterna.Real(0, 1), "included": sterna.Binary(shape=20)}  # for sterna.Reference
+    >>> space["included"].shape
+    (20,)
+    """
     return VariableType(BINARY, as_shape(shape), 0.0, 1.0)
 
 
 def Simplex(size: int) -> VariableType:  # noqa: N802
-    """Vectors of `size` positive numbers that sum to 1."""
+    """Vectors of `size` positive numbers that sum to 1.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> space = {"weights": sterna.Simplex(3)}  # for sterna.Reference
+    >>> space["weights"].shape
+    (3,)
+    """
     if not isinstance(size, (int, np.integer)) or size < 2:
         raise TargetError(f"Simplex({size!r}): give the number of parts, an integer of at least 2.")
     return VariableType(REAL, (size,), 0.0, 1.0, "simplex")

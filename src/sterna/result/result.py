@@ -38,6 +38,18 @@ class Result:
 
     Everything but `rounds` is about the sampling phase, in which schedule and explorer were frozen. A result can be
     pickled, copied and deep-copied; see `sterna.result.sampled_target` for what it then keeps of its target.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> result = sterna.sample(sterna.models.normal(), explorer="slice", n_chains=5, n_rounds=3, progress=False)
+    >>> result.posterior["x"].dims
+    ('copy', 'draw', 'x_dim_0')
+    >>> result.explorer, result.schedule.shape
+    ('slice', (5,))
+    >>> low, high = result.log_evidence.interval()
+    >>> bool(low < result.log_evidence.value < high)
+    True
     """
 
     target: SampledTarget

@@ -1,4 +1,13 @@
-"""The paper's theory as plain functions: rates, barriers, schedules, the index process, its limits, and planning."""
+"""The paper's theory as plain functions: rates, barriers, schedules, the index process, its limits, and planning.
+
+Examples
+--------
+>>> import sterna
+>>> sterna.theory.optimal_n_chains(barrier=4.6)
+11
+>>> sterna.theory.predicted_round_trip_rate([0.5, 0.5, 0.5])
+0.125
+"""
 
 from sterna.theory.barriers import (
     barrier_rejection,

@@ -76,7 +76,14 @@ def padded_acceptance(rejection: ArrayLike) -> FloatArray:
 
 
 class IndexPath(NamedTuple):
-    """The path of one replica: chains from 0 to N, and the direction, -1 or 1, of each next proposal."""
+    """The path of one replica: chains from 0 to N, and the direction, -1 or 1, of each next proposal.
+
+    Examples
+    --------
+    >>> path = simulate_index_process([0.0, 0.0], 3)
+    >>> path.chain, path.direction  # up to the last chain, where the direction changes
+    (array([0, 1, 2, 2], dtype=int32), array([ 1,  1,  1, -1], dtype=int8))
+    """
 
     chain: NDArray[np.int32]
     direction: NDArray[np.int8]
@@ -105,7 +112,14 @@ def simulate_index_process(
 
 @dataclass(frozen=True)
 class RoundTrips:
-    """Lengths of independent round trips of one replica, in scans."""
+    """Lengths of independent round trips of one replica, in scans.
+
+    Examples
+    --------
+    >>> trips = simulate_round_trips([0.0, 0.0], 100)  # nothing is rejected, so all trips take the same time
+    >>> trips.round_trips, trips.mean, trips.error
+    (100, 6.0, 0.0)
+    """
 
     n_chains: int
     restart_times: IntArray

@@ -9,7 +9,14 @@ from sterna.theory.rates import optimal_n_chains, optimal_n_copies, predicted_ro
 
 @dataclass(frozen=True)
 class Plan:
-    """How many chains and copies to run, and what to expect from them."""
+    """How many chains and copies to run, and what to expect from them.
+
+    Examples
+    --------
+    >>> found = plan(barrier=5.0, cores=64, seconds_per_scan=0.01)
+    >>> found.n_chains, found.n_copies
+    (12, 5)
+    """
 
     barrier: float
     cores: int

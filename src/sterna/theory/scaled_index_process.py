@@ -21,7 +21,14 @@ from sterna.types import FloatArray, IntArray
 
 
 class ScaledPath(NamedTuple):
-    """A path over scaled time, given at the times of its events."""
+    """A path over scaled time, given at the times of its events.
+
+    Examples
+    --------
+    >>> path = scaled_index_path([0.1] * 20, time=1.0)
+    >>> len(path.time) == len(path.place) == len(path.direction)
+    True
+    """
 
     time: FloatArray
     place: FloatArray

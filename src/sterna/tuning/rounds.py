@@ -27,7 +27,17 @@ from sterna.types import FloatArray, IndexArray
 
 @dataclass(frozen=True)
 class Round:
-    """The summary of one round over all copies."""
+    """The summary of one round over all copies.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> result = sterna.sample(sterna.models.normal(), explorer="slice", n_chains=5, n_rounds=3, progress=False)
+    >>> [round.n_scans for round in result.rounds]  # three tuning rounds, then sampling
+    [2, 4, 8, 14]
+    >>> result.rounds[-1].rejection.shape  # of swaps between each two neighbours of five chains
+    (4,)
+    """
 
     number: int
     n_scans: int
