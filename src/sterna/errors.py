@@ -19,3 +19,12 @@ class EvaluationError(Error, RuntimeError):
 
 class InitialStateError(Error, RuntimeError):
     """No starting point with a positive likelihood was found."""
+
+
+def describe(error: BaseException) -> str:
+    """Return the type and the message of an exception, also of one whose message cannot be computed."""
+    try:
+        text = str(error).strip()
+    except Exception as failure:
+        text = f"(no message, because its __str__ raised {type(failure).__name__})"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 import sterna
 from sterna.ground.compilation import UNCOMPILED
 
