@@ -34,7 +34,7 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"n_chains": 0}, "n_chains=0 must be"),
         ({"n_chains": -3}, "n_chains=-3 must be"),
         ({"n_chains": 32768}, "n_chains=32768 must be"),
-        ({"n_chains": 5.0}, "n_chains=5.0 is not a whole number"),
+        ({"n_chains": 5.5}, "n_chains=5.5 is not a whole number"),
         ({"n_chains": "5"}, "n_chains='5' is not a whole number"),
         ({"n_chains": None}, "n_chains=None is not a whole number"),
         ({"n_chains": True}, "n_chains=True is not a whole number"),
@@ -47,7 +47,7 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"n_rounds": 2.5}, "n_rounds=2.5 is not a whole number"),
         ({"n_rounds": 0}, "n_rounds=0 leaves nothing from which n_scans could follow: give n_scans"),
         ({"n_scans": 0}, "n_scans=0 must be at least 1"),
-        ({"n_scans": 10.0}, "n_scans=10.0 is not a whole number"),
+        ({"n_scans": 10.5}, "n_scans=10.5 is not a whole number"),
         ({"scheme": "dfo"}, "scheme='dfo' is not known"),
         ({"scheme": None}, "scheme=None is not known"),
         ({"scheme": ["deo"]}, r"scheme=\['deo'\]"),
@@ -59,11 +59,10 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"thin": 8, "n_scans": 7}, "thin=8 is more than the 7 sampling scans"),
         ({"seed": -1}, "seed=-1 must be from 0"),
         ({"seed": 2**63}, "seed=9223372036854775808 must be from 0"),
-        ({"seed": None}, "seed=None is not a whole number"),
-        ({"seed": 1.0}, "seed=1.0 is not a whole number"),
+        ({"seed": 1.5}, "seed=1.5 is not a whole number"),
         ({"workers": 0}, "workers=0 must be at least 1"),
         ({"workers": "all"}, "workers='all' is not a whole number"),
-        ({"explorer": "slcie"}, "explorer='slcie' is not known; for this target there are: automala.*slice"),
+        ({"explorer": "slcie"}, "explorer='slcie' is not known; did you mean \"slice\"\\? For this target without a"),
         ({"explorer": "hmc"}, "gradient"),
         ({"explorer": 3}, "explorer=3: give an explorer such as sterna.Slice"),
         ({"explorer": sterna.Slice}, "explorer=.*Slice"),
@@ -89,7 +88,7 @@ def test_bad_passes_are_named(passes):
 
 
 def test_explorers_of_the_target_are_offered():
-    with pytest.raises(sterna.OptionError, match=r"for this target there are: .*heat_bath.*slice"):
+    with pytest.raises(sterna.OptionError, match=r"for this target without a gradient there are: .*heat_bath.*slice"):
         sterna.sample(sterna.models.ising(2), explorer="hcm", progress=False)
 
 
@@ -225,7 +224,7 @@ def test_error_of_the_likelihood_is_named_with_its_point(way, n_copies):
         return 0.1 * k[0]
 
     error = raised(sterna.EvaluationError, way(log_likelihood), n_copies)
-    assert "The target raised ValueError: mu is too large at mu=" in str(error)
+    assert "log_likelihood raised ValueError: mu is too large at mu=" in str(error)
     assert point_of(str(error))[0] > 0.5
     assert isinstance(error.__cause__, ValueError)
 
@@ -238,7 +237,7 @@ def test_error_only_python_can_raise_is_named_with_its_point():
         raise OwnError(f"at {mu}")
 
     error = raised(sterna.EvaluationError, log_likelihood)
-    assert "The target raised OwnError: at " in str(error)
+    assert "log_likelihood raised OwnError: at " in str(error)
     assert point_of(str(error))
     assert isinstance(error.__cause__, OwnError)
 
@@ -333,7 +332,7 @@ def test_error_of_the_reference_is_named():
         return 0.0
 
     error = raised(sterna.EvaluationError, likelihood, reference=own_reference(log_density=log_density))
-    assert "The target raised ValueError: no density here" in str(error)
+    assert "The reference's log_density raised ValueError: no density here" in str(error)
     assert point_of(str(error))[0] > 0.5
 
 
@@ -346,7 +345,7 @@ def test_error_of_a_draw_is_named():
         return 0.1, np.array([1, 2])
 
     error = raised(sterna.EvaluationError, likelihood, reference=own_reference(draw=AsPython(draw)))
-    assert "ValueError: out of draws" in str(error)
+    assert "The reference's draw raised ValueError: out of draws. Fix the function" in str(error)
 
 
 def test_local_change_that_is_none_is_named_with_its_point():
