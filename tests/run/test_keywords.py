@@ -38,9 +38,9 @@ def test_hints_name_options_that_exist_and_hide_none(hints, function):
 
 
 def test_targets_explain_their_arguments():
-    with pytest.raises(sterna.OptionError, match="sterna.Target has no option grad=: give gradient="):
+    with pytest.raises(sterna.OptionError, match=r"sterna.Target has no option grad=: give gradient="):
         sterna.Target(lambda mu: 0.0, {"mu": sterna.Normal()}, grad=lambda mu: 0.0)
-    with pytest.raises(sterna.OptionError, match="n_chains=: it is an option of sterna.sample"):
+    with pytest.raises(sterna.OptionError, match=r"n_chains=: it is an option of sterna.sample"):
         sterna.Target(lambda mu: 0.0, {"mu": sterna.Normal()}, n_chains=3)
 
 

@@ -151,16 +151,16 @@ def test_the_first_function_that_fails_counts():
 
 
 def test_errors_that_refuse_attributes_pass_unchanged():
-    class Closed(Exception):
+    class ClosedError(Exception):
         def __setattr__(self, name, value):
             raise AttributeError("closed")
 
     def raise_closed():
-        raise Closed
+        raise ClosedError
 
     handle = callback.register(raise_closed)
     try:
-        with pytest.raises(Closed) as caught:
+        with pytest.raises(ClosedError) as caught:
             callback.call_python(handle)
     finally:
         callback.forget([handle])
@@ -188,16 +188,16 @@ def test_stop_iteration_is_named_with_its_point(n_copies):
 
 
 def test_errors_without_a_readable_message_are_named_with_their_point():
-    class Unreadable(Exception):
+    class UnreadableError(Exception):
         def __str__(self):
             raise RuntimeError("no message")
 
     def log_likelihood(x):
-        raise Unreadable
+        raise UnreadableError
 
     text = sample(sterna.Target(AsPython(log_likelihood), REFERENCE))
     assert re.match(
-        r"log_likelihood raised Unreadable: \(no message, because its __str__ raised RuntimeError\) at x", text
+        r"log_likelihood raised UnreadableError: \(no message, because its __str__ raised RuntimeError\) at x", text
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from sterna.engine.record import new_record
+from sterna.errors import OptionError
 from sterna.tuning.batches import Estimate, estimate, merge, standard_error, standard_errors, student_quantile
 
 FALSE_ALARM = 1e-6
@@ -290,3 +291,13 @@ def test_error_is_at_least_what_theory_knows():
     assert estimate(1.0, influence, bias=0.5).bias == 0.5
     # of too few batches it stays unknown
     assert math.isnan(estimate(1.0, np.zeros((1, 2)), least_variance=4.0).error)
+
+
+@pytest.mark.parametrize("level", [95, 0, 1, -0.5, math.nan, "0.95", None, True])
+def test_a_level_is_a_probability(level):
+    with pytest.raises(OptionError, match=r"level=.*between 0 and 1, such as 0.95"):
+        Estimate(1.0, 0.1).interval(level)
+
+
+def test_a_level_may_come_from_numpy():
+    assert Estimate(1.0, 0.1).interval(np.float64(0.5)) == Estimate(1.0, 0.1).interval(0.5)
