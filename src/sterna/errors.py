@@ -81,3 +81,12 @@ class MissingLibraryError(Error, ModuleNotFoundError):
     ...     except sterna.MissingLibraryError as error:
     ...         print(error)  # says: pip install 'sterna[arviz]'
     """
+
+
+def describe(error: BaseException) -> str:
+    """Return the type and the message of an exception, also of one whose message cannot be computed."""
+    try:
+        text = str(error).strip()
+    except Exception as failure:
+        text = f"(no message, because its __str__ raised {type(failure).__name__})"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -11,6 +11,7 @@ from runs import check_mean
 
 import sterna
 from sterna.bridges import jax_batches
+from sterna.ground.user_function import uses_jax
 
 Y = np.array([0.3, 1.2, -0.4, 2.0])
 REFERENCE = {
@@ -210,3 +211,40 @@ def test_lists_and_tuples_are_part_of_the_function():
 
     target = sterna.JaxTarget(log_likelihood, {"x": sterna.Normal()}, {"shape": (2, 3), "weights": [1, 2]})
     assert target.log_densities(x=1.0)[1] == -9.0
+
+
+def with_jax(x):
+    return -jnp.sum(x**2)
+
+
+def calls_jax(x):
+    return with_jax(x)
+
+
+@pytest.mark.parametrize("function", [with_jax, calls_jax, jax.jit(with_jax)], ids=["itself", "by another", "jitted"])
+def test_plain_targets_of_jax_functions_are_told_of_jax_targets(function):
+    (note,) = sterna.Target(function, {"x": sterna.Normal(0, 1, shape=2)}).notes
+    assert "runs as Python, not compiled: it uses JAX, which Numba cannot compile; sterna.JaxTarget" in note
+
+
+def test_a_gradient_by_jax_is_not_given_to_numba():
+    """Numba would compile JAX itself, for minutes."""
+    target = sterna.Target(with_jax, {"x": sterna.Normal(0, 1, shape=2)}, gradient=jax.grad(with_jax))
+    assert np.allclose(target.gradient([1.0, 2.0]), [-3.0, -6.0])
+    assert any(note.startswith("gradient runs as Python") and "sterna.JaxTarget" in note for note in target.notes)
+
+
+def test_jax_is_not_looked_for_unless_it_is_imported(monkeypatch):
+    monkeypatch.delitem(sys.modules, "jax")
+    assert not uses_jax(with_jax)
+
+
+def test_a_jax_target_takes_a_prior_and_explains_its_arguments():
+    reference = {"x": sterna.Normal(0, 1, shape=2)}
+    assert sterna.JaxTarget(with_jax, prior=reference).space.names == ["x"]
+    with pytest.raises(sterna.OptionError, match="two names for the same thing"):
+        sterna.JaxTarget(with_jax, reference, prior=reference)
+    with pytest.raises(sterna.OptionError, match=r"sterna.JaxTarget has no option vectorized="):
+        sterna.JaxTarget(with_jax, reference, vectorized=True)
+    with pytest.raises(sterna.TargetError, match="data= is of type list"):
+        sterna.JaxTarget(with_jax, reference, [1.0])

@@ -386,3 +386,40 @@ def test_empty_argument_is_refused():
     """A variable without coordinates has nothing to sample."""
     with pytest.raises(sterna.TargetError, match="mu"):
         sterna.Normal([], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: sterna.DiscreteUniform(0, 2**60),
+            "upper must lie between -2..53 and 2..53, because integers",
+        ),
+        (lambda: sterna.DiscreteUniform(0, 2**53 + 1), "upper must lie between"),
+        (lambda: sterna.DiscreteUniform(-(2**60), 0), "lower must lie between"),
+        (lambda: sterna.DiscreteUniform(0, [3, 2**60]), "upper must lie between"),
+        (lambda: sterna.DiscreteUniform(-(2**53), 2**53), "at most 2..53 integers"),
+        (lambda: sterna.Binomial(2**60, 0.5), "n must lie between"),
+        (lambda: sterna.Normal(0, 10**400), "sigma must be finite"),
+        (lambda: sterna.Normal(None, 1), "mu must be a number or an array of numbers"),
+        (lambda: sterna.Normal([0, None], 1), "mu must be a number or an array of numbers"),
+        (lambda: sterna.Uniform(-1e308, 1e308), "upper - lower must be finite"),
+        (
+            lambda: sterna.TruncatedNormal(0, 1, "a"),
+            "TruncatedNormal.mu=0, sigma=1, lower='a', .*lower must be",
+        ),
+        (lambda: sterna.Normal(shape=2.5), "shape=2.5: give a positive integer"),
+        (lambda: sterna.Normal(shape="ab"), "shape='ab': give a positive integer"),
+        (lambda: sterna.Normal(shape=[None]), "give a positive integer"),
+    ],
+)
+def test_numbers_that_would_be_changed_silently_are_refused(make, words):
+    with pytest.raises(sterna.TargetError, match=words):
+        make()
+
+
+def test_the_largest_integers_are_exact():
+    largest = sterna.DiscreteUniform(0, 2**53 - 1)
+    assert largest.coordinates.upper[0] == 2**53 - 1
+    assert sterna.Normal(shape=3.0).shape == (3,)
+    assert repr(sterna.TruncatedNormal(0, 1, 0)) == "TruncatedNormal(mu=0, sigma=1, lower=0, upper=inf)"

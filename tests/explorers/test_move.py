@@ -516,7 +516,7 @@ def test_wrong_functions_are_refused():
     for given in (3, sterna.Slice, None):
         with pytest.raises(sterna.OptionError, match="give a function, def move"):
             Move(given)
-    with pytest.raises(sterna.OptionError, match="give an explorer such as"):
+    with pytest.raises(sterna.OptionError, match=r"is a class: give an explorer, sterna.Slice"):
         as_explorer(sterna.Slice, target)
     with pytest.raises(sterna.OptionError, match=r"The move <lambda>\(x, log_density\) has too few parameters"):
         as_explorer(lambda x, log_density: None, target)

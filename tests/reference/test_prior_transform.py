@@ -152,3 +152,24 @@ def test_names_must_differ_and_a_transform_that_raises_is_reported():
 
     with pytest.raises(sterna.EvaluationError, match=r"raised ValueError: boom at the state \[0\.9"):
         sterna.sample(lambda x: -x[0], sterna.PriorTransform(breaks, 1), n_rounds=6, n_chains=4, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("function", "parameters", "words"),
+    [
+        (lambda u: u[5], 2, "The prior transform raised IndexError"),
+        (lambda u: None, 2, "The prior transform returned None"),
+        (lambda u: ["a", "b"], 2, r"The prior transform returned \['a', 'b'\]"),
+        (transform, [1, 2], "1 cannot name a variable"),
+        (transform, [["a"], "b"], r"\['a'\] cannot name a variable"),
+        (transform, 2.5, "give the names of the parameters, or their number"),
+    ],
+)
+def test_transforms_that_fail_are_named(function, parameters, words):
+    with pytest.raises(sterna.TargetError, match=words):
+        sterna.Target(lambda x: 0.0, sterna.PriorTransform(function, parameters))
+
+
+def test_a_whole_float_is_a_number_of_parameters():
+    assert sterna.PriorTransform(transform, 2.0) == sterna.PriorTransform(transform, 2)
+    assert sterna.Target(lambda x: 0.0, sterna.FittedReference(2.0)).dimension == 2

@@ -454,7 +454,7 @@ def test_error_of_a_local_change_is_named(way):
     ("change", "message"),
     [
         (3, "the reference's local_change=3 is not a function"),
-        (lambda x, i: 0.0, "the reference's local_change has 2 parameters; its first 3"),
+        (lambda x, i: 0.0, "the reference's local_change has 2 parameters; it must begin with .x, i, new."),
         (lambda x, i, new, sigma: 0.0, "the reference's local_change has a parameter 'sigma'"),
     ],
 )
@@ -476,14 +476,16 @@ def test_reference_needs_both_functions(name):
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        (None, "reference=None is neither a dict of distributions nor a sterna.Reference"),
+        (None, "There is no reference.*usually it is the prior"),
+        (3.0, "reference=3.0 is neither a dict of distributions nor a sterna.Reference"),
         (draw_effect, "is neither a dict of distributions nor a sterna.Reference"),
         ([sterna.Normal()], "is neither a dict of distributions"),
         ({}, "The reference is empty"),
         ({"mu": stats.wishart(3)}, r"reference\['mu'\] is of SciPy's type wishart_frozen"),
         ({"mu": stats.gamma}, r"reference\['mu'\] is scipy.stats.gamma without its parameters"),
         ({"mu": object()}, r"reference\['mu'\] is .*no distribution of sterna"),
-        ({"mu": sterna.Real()}, r"reference\['mu'\] is .*no distribution of sterna"),
+        ({"mu": sterna.Real()}, r"reference\['mu'\] says which values are allowed, but not how they are distributed"),
+        ({"mu": sterna.Normal}, r"reference\['mu'\] is the class Normal: .*sterna.Normal\(mu, sigma\)"),
         ({"mu": 3.0}, r"reference\['mu'\] is 3.0"),
         ({"not a name": sterna.Normal()}, "'not a name' cannot name a variable"),
         ({"draw": sterna.Normal()}, "'draw' cannot name a variable: results have a dimension"),

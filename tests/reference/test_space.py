@@ -7,7 +7,7 @@ import pytest
 
 import sterna
 from sterna.ground.values import BINARY, INTEGER, REAL
-from sterna.reference.space import space_of
+from sterna.reference.space import dims_of, space_of
 from sterna.reference.sticks import join_stick
 
 
@@ -145,3 +145,51 @@ def test_empty_space_is_refused():
 def test_names_must_be_identifiers(name):
     with pytest.raises(sterna.TargetError, match=rf"{name!r} cannot name a variable"):
         space_of({name: sterna.Real()})
+
+
+MICRO, MU = "\u00b5", "\u03bc"
+
+
+def test_names_are_those_that_python_gives_to_parameters():
+    """The micro sign of keyboards becomes the Greek letter in the names of parameters."""
+    assert space_of({MICRO: sterna.Real()}).names == [MU]
+    scope = {}
+    exec(f"def log_likelihood({MICRO}, \ufb01): return -{MICRO} * \ufb01", scope)
+    target = sterna.Target(scope["log_likelihood"], {MICRO: sterna.Normal()}, {"\ufb01": 2.0})
+    assert target.log_densities(**{MICRO: 1.0})[1] == -2.0
+    assert list(target.data) == ["fi"]
+    with pytest.raises(sterna.TargetError, match=f"two keys that are the same name to Python, '{MU}'"):
+        space_of({MICRO: sterna.Real(), MU: sterna.Real()})
+
+
+@pytest.mark.parametrize("name", ["for", "lambda", "class"])
+def test_keywords_of_python_are_no_names(name):
+    with pytest.raises(sterna.TargetError, match=f"keyword of Python: use {name}_ instead"):
+        space_of({name: sterna.Real()})
+
+
+def test_dimensions_have_names_that_no_variable_has():
+    assert dims_of("x", 2, None) == ["x_dim_0", "x_dim_1"]
+    assert dims_of("x", 2, None, ["x", "x_dim_0"]) == ["x_dim_0_", "x_dim_1"]
+    assert dims_of("x", 1, None, ["x_dim_0", "x_dim_0_"]) == ["x_dim_0__"]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: sterna.Integer(0, 2**60), "finite bounds must lie between -2..53 and 2..53"),
+        (lambda: sterna.Integer(-(2**53) - 1), "finite bounds must lie between"),
+        (lambda: sterna.Real("0"), "bounds must be numbers"),
+        (lambda: sterna.Real(None), "bounds must be numbers"),
+        (lambda: sterna.Simplex(2.5), "an integer of at least 2"),
+    ],
+)
+def test_wrong_spaces_are_named(make, words):
+    with pytest.raises(sterna.TargetError, match=words):
+        make()
+
+
+def test_whole_floats_are_sizes():
+    assert sterna.Simplex(3.0) == sterna.Simplex(3)
+    assert sterna.Real(shape=(2.0, np.int64(3))) == sterna.Real(shape=(2, 3))
+    assert sterna.Integer(0, 2**53) == sterna.Integer(0.0, 2.0**53)

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"n_chains": 0}, "n_chains=0 must be"),
         ({"n_chains": -3}, "n_chains=-3 must be"),
         ({"n_chains": 32768}, "n_chains=32768 must be"),
-        ({"n_chains": 5.0}, "n_chains=5.0 is not a whole number"),
+        ({"n_chains": 5.5}, "n_chains=5.5 is not a whole number"),
         ({"n_chains": "5"}, "n_chains='5' is not a whole number"),
         ({"n_chains": None}, "n_chains=None is not a whole number"),
         ({"n_chains": True}, "n_chains=True is not a whole number"),
@@ -47,7 +48,7 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"n_rounds": 2.5}, "n_rounds=2.5 is not a whole number"),
         ({"n_rounds": 0}, "n_rounds=0 leaves nothing from which n_scans could follow: give n_scans"),
         ({"n_scans": 0}, "n_scans=0 must be at least 1"),
-        ({"n_scans": 10.0}, "n_scans=10.0 is not a whole number"),
+        ({"n_scans": 10.5}, "n_scans=10.5 is not a whole number"),
         ({"scheme": "dfo"}, "scheme='dfo' is not known"),
         ({"scheme": None}, "scheme=None is not known"),
         ({"scheme": ["deo"]}, r"scheme=\['deo'\]"),
@@ -59,14 +60,25 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"thin": 8, "n_scans": 7}, "thin=8 is more than the 7 sampling scans"),
         ({"seed": -1}, "seed=-1 must be from 0"),
         ({"seed": 2**63}, "seed=9223372036854775808 must be from 0"),
-        ({"seed": None}, "seed=None is not a whole number"),
-        ({"seed": 1.0}, "seed=1.0 is not a whole number"),
+        ({"seed": 1.5}, "seed=1.5 is not a whole number"),
         ({"workers": 0}, "workers=0 must be at least 1"),
         ({"workers": "all"}, "workers='all' is not a whole number"),
-        ({"explorer": "slcie"}, "explorer='slcie' is not known; for this target there are: automala.*slice"),
+        ({"explorer": "slcie"}, "explorer='slcie' is not known; did you mean \"slice\"\\? For this target without a"),
         ({"explorer": "hmc"}, "gradient"),
         ({"explorer": 3}, "explorer=3: give an explorer such as sterna.Slice"),
         ({"explorer": sterna.Slice}, "explorer=.*Slice"),
+        ({"schedule": [], "n_chains": "auto"}, r"schedule=\[\] is not a list of betas; give one for each chain"),
+        ({"schedule": 0.5, "n_chains": "auto"}, r"schedule=0.5 is not a list of betas"),
+        ({"schedule": [[0, 1], [0, 1]], "n_chains": "auto"}, r"schedule=.* is not a list of betas"),
+        ({"schedule": [0, None, 1], "n_chains": "auto"}, r"schedule=\[0, None, 1\] is not numeric"),
+        ({"keep": ["target"]}, r"keep=\['target'\] is not known"),
+        ({"keep_energies": "no"}, "keep_energies='no': give True or False"),
+        ({"progress": "no"}, "progress='no': give True or False"),
+        ({"workers": ThreadPoolExecutor}, "workers=.*is not a whole number"),
+        ({"explorer": "nuts"}, "for this target without a gradient there are: elliptical, evolution, .*slice.$"),
+        ({"explorer": "mh"}, 'did you mean "metropolis"'),
+        ({"explorer": [sterna.Slice()]}, r"explorer=\[Slice\(\)\]: give several explorers as sterna.Cycle"),
+        ({"prior": REFERENCE}, "reference= and prior= are two names for the same thing"),
         ({"schedule": [0.0, 1.0]}, r"schedule has shape \(2,\); with n_chains=4 give 4 numbers"),
         ({"schedule": "steep"}, "schedule='steep' is not numeric; give a list of numbers"),
         ({"schedule": [0.0, 0.7, 0.3, 1.0]}, "schedule=.*must increase strictly from exactly 0 to exactly 1"),
@@ -89,7 +101,7 @@ def test_bad_passes_are_named(passes):
 
 
 def test_explorers_of_the_target_are_offered():
-    with pytest.raises(sterna.OptionError, match=r"for this target there are: .*heat_bath.*slice"):
+    with pytest.raises(sterna.OptionError, match=r"for this target without a gradient there are: .*heat_bath.*slice"):
         sterna.sample(sterna.models.ising(2), explorer="hcm", progress=False)
 
 
@@ -97,6 +109,35 @@ def test_smallest_options_work():
     result = sample(n_chains=2, n_rounds=0, n_scans=1, seed=0, workers=1)
     assert result.posterior["mu"].shape == (1, 1)
     assert sample(n_chains=np.int64(2), n_rounds=1, schedule=[0, 1], explorer="slice", scheme="seo").last.n_scans == 2
+
+
+def test_explorers_that_follow_a_gradient_are_offered_if_there_is_one():
+    with pytest.raises(sterna.OptionError, match=r'did you mean "hmc"\? For this target there are: automala.*hmc'):
+        sterna.sample(sterna.models.normal(2), explorer="nuts", progress=False)
+
+
+def test_whole_floats_are_whole_numbers():
+    whole = {"n_scans": 10.0, "n_chains": np.float64(4), "seed": np.int64(3), "thin": 2.0, "workers": 1.0}
+    settings = sample(**whole, n_rounds=np.float32(2), n_copies=1.0, explorations=1.0).settings
+    assert settings == sample(n_scans=10, seed=3, thin=2, workers=1, n_rounds=2, explorations=1).settings
+    assert all(type(value) in (int, str, bool) for value in dataclasses.asdict(settings).values())
+
+
+def test_a_seed_is_drawn_and_reported_on_request():
+    first, second = (sample(seed=None, n_rounds=2) for _ in range(2))
+    assert first.settings.seed != second.settings.seed  # false-alarm rate: 2**-32
+    assert f"The seed {first.settings.seed} was drawn" in str(first)
+    assert first.to_dict()["seed"] == first.settings.seed
+    again = sample(seed=first.settings.seed, n_rounds=2)
+    assert np.array_equal(again.states, first.states)
+
+
+def test_the_reference_may_be_called_prior():
+    by_name = sterna.sample(likelihood, prior=REFERENCE, n_chains=4, n_rounds=2, progress=False)
+    assert np.array_equal(by_name.states, sample(n_rounds=2).states)
+    assert sterna.Target(likelihood, prior=REFERENCE).space.names == ["mu", "k"]
+    with pytest.raises(sterna.OptionError, match=r"leave out reference= \(or prior=\)"):
+        sterna.sample(sterna.Target(likelihood, REFERENCE), prior=REFERENCE)
 
 
 def test_options_are_errors_of_sterna_and_of_value():
@@ -225,7 +266,7 @@ def test_error_of_the_likelihood_is_named_with_its_point(way, n_copies):
         return 0.1 * k[0]
 
     error = raised(sterna.EvaluationError, way(log_likelihood), n_copies)
-    assert "The target raised ValueError: mu is too large at mu=" in str(error)
+    assert "log_likelihood raised ValueError: mu is too large at mu=" in str(error)
     assert point_of(str(error))[0] > 0.5
     assert isinstance(error.__cause__, ValueError)
 
@@ -238,7 +279,7 @@ def test_error_only_python_can_raise_is_named_with_its_point():
         raise OwnError(f"at {mu}")
 
     error = raised(sterna.EvaluationError, log_likelihood)
-    assert "The target raised OwnError: at " in str(error)
+    assert "log_likelihood raised OwnError: at " in str(error)
     assert point_of(str(error))
     assert isinstance(error.__cause__, OwnError)
 
@@ -333,7 +374,7 @@ def test_error_of_the_reference_is_named():
         return 0.0
 
     error = raised(sterna.EvaluationError, likelihood, reference=own_reference(log_density=log_density))
-    assert "The target raised ValueError: no density here" in str(error)
+    assert "The reference's log_density raised ValueError: no density here" in str(error)
     assert point_of(str(error))[0] > 0.5
 
 
@@ -346,7 +387,7 @@ def test_error_of_a_draw_is_named():
         return 0.1, np.array([1, 2])
 
     error = raised(sterna.EvaluationError, likelihood, reference=own_reference(draw=AsPython(draw)))
-    assert "ValueError: out of draws" in str(error)
+    assert "The reference's draw raised ValueError: out of draws. Fix the function" in str(error)
 
 
 def test_local_change_that_is_none_is_named_with_its_point():

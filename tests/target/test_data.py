@@ -234,3 +234,29 @@ def test_data_cannot_be_written_to(way):
 
     with pytest.raises(sterna.EvaluationError, match="read-only"):
         sterna.sample(way(log_likelihood), {"mu": sterna.Normal()}, {"y": np.ones(2)}, n_rounds=2, progress=False)
+
+
+def test_keys_that_cannot_be_names_are_refused():
+    for key in (0, "a b", ""):
+        with pytest.raises(sterna.TargetError, match="cannot be passed by name: use a Python identifier"):
+            scalar_target(lambda mu: 0.0, data={key: 1.0})
+
+
+def test_names_of_sternas_own_arrays_are_refused():
+    vector = {"x": sterna.MultivariateNormal([0.0, 0.0], np.eye(2))}
+    with pytest.raises(sterna.TargetError, match=r"data\['x__offset'\] has a name that sterna uses"):
+        sterna.Target(lambda x, x__offset: 0.0, vector, {"x__offset": 3.0})
+    with pytest.raises(sterna.TargetError, match=r"data\['reference__mean'\] has a name that sterna uses"):
+        sterna.Target(lambda x, reference__mean: 0.0, sterna.FittedReference(2), {"reference__mean": 3.0})
+
+
+def test_a_default_that_data_were_meant_for_is_noted():
+    (note,) = scalar_target(lambda mu, y_obs=1.0: -mu * y_obs, data={"yobs": 2.0}).notes
+    assert note.startswith("log_likelihood: y_obs keeps its default")
+    assert "data['yobs'] is not used" in note
+    assert scalar_target(lambda mu, scale=1.0: -mu * scale, data={"y": 2.0}).notes == []
+
+
+def test_numbers_that_numba_does_not_know_are_named():
+    (note,) = scalar_target(lambda mu, y: -mu * y[0], data={"y": np.ones(2, dtype=np.float16)}).notes
+    assert "of float16, which Numba does not compile: give numpy.float64 numbers" in note

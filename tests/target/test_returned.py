@@ -9,7 +9,7 @@ import sterna
 from sterna.target.returned import as_number
 
 
-@pytest.mark.parametrize("value", [1, 1.0, np.float32(1), np.array(1.0), True, np.int64(1)])
+@pytest.mark.parametrize("value", [1, 1.0, np.float32(1), np.array(1.0), np.int64(1)])
 def test_numbers_of_all_kinds_are_numbers(value):
     assert as_number(value, "f") == 1.0
 
@@ -25,6 +25,10 @@ def test_numbers_of_all_kinds_are_numbers(value):
         (1j, "f returned 1j"),
         (np.complex128(1j), "f returned "),
         ({}, r"f returned \{\}"),
+        ("1.0", "f returned '1.0'"),
+        (True, "f returned True, a truth value"),
+        (np.bool_(False), "f returned False, a truth value"),
+        (-(10**400), "f returned an integer beyond 1.8e308"),
     ],
 )
 def test_what_is_no_number_is_named(value, message):
@@ -34,8 +38,15 @@ def test_what_is_no_number_is_named(value, message):
 
 @pytest.mark.parametrize(
     "function",
-    [lambda mu: np.array([mu, mu]), lambda mu: (mu, mu), lambda mu: [mu, mu], lambda mu: None, lambda mu: "text"],
-    ids=["array", "tuple", "list", "None", "text"],
+    [
+        lambda mu: np.array([mu, mu]),
+        lambda mu: (mu, mu),
+        lambda mu: [mu, mu],
+        lambda mu: None,
+        lambda mu: "1",
+        lambda mu: mu > 0,
+    ],
+    ids=["array", "tuple", "list", "None", "text", "truth"],
 )
 @WAYS
 def test_function_that_returns_no_number_is_refused(way, function):

@@ -10,7 +10,10 @@ from scipy.integrate import quad
 
 from sterna import theory
 from sterna.errors import OptionError
+from sterna.theory.cumulative_barrier import Barrier
+from sterna.theory.monotone import monotone_cubic
 from sterna.tuning.barrier import communication_barrier
+from sterna.tuning.evidence_curve import EvidenceCurve
 
 
 def normal_local(beta, dim, precision):
@@ -145,4 +148,55 @@ def test_rejections_of_a_measured_barrier_are_those_measured():
 )
 def test_what_cannot_work_is_named(call, message):
     with pytest.raises(OptionError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("beta", [2.0, -0.1, math.nan, [0.5, 1.5], "a", None])
+def test_curves_are_not_continued_beyond_their_ends(beta):
+    """Beyond beta = 1 a fitted curve would be a guess."""
+    knots = np.array([0.0, 0.5, 1.0])
+    barrier = Barrier(monotone_cubic(knots, knots), 0.0)
+    curve = EvidenceCurve(knots, knots, knots, knots, 0.0)
+    for function in (barrier.cumulative, barrier.local, curve, theory.normal_barrier, theory.discrete_local_barrier):
+        with pytest.raises(OptionError, match=r"beta=.*give numbers from 0 to 1"):
+            function(beta)
+
+
+@pytest.mark.parametrize("position", [1.5, -1.0, "a"])
+def test_generators_take_positions_from_0_to_1(position):
+    generators = (
+        theory.uniform_generator(),
+        theory.geometric_generator(0.1),
+        theory.optimal_generator(lambda beta: beta),
+    )
+    for generator in generators:
+        with pytest.raises(OptionError, match=r"position=.*give positions from 0 to 1"):
+            generator(position)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: theory.predicted_round_trip_rate("abc"), "rejection='abc' is not numeric"),
+        (lambda: theory.optimal_round_trip_rate("a"), "barrier='a' is not a number"),
+        (lambda: theory.optimal_round_trip_rate(1.0, 2.0), "zero_share=2.0 is not valid"),
+        (lambda: theory.optimal_n_chains("5"), "barrier='5' is not a number"),
+        (lambda: theory.budget_round_trip_rate(1.0, "a", 3), "n_chains='a' is not numeric"),
+        (lambda: theory.brownian_motion_path("a"), "times='a' is not numeric"),
+        (lambda: theory.brownian_motion_cdf("a", 1.0), "place='a' is not numeric"),
+        (lambda: theory.piecewise_deterministic_cdf("a", 1.0, 1.0), "place='a' is not numeric"),
+        (lambda: theory.brownian_motion_ends(1.0, 10**13), "n_paths=10000000000000 would need 80 TB of memory"),
+        (lambda: theory.simulate_index_process([0.5], 2**45), "n_scans=35184372088832 would need 176 TB"),
+        (lambda: theory.simulate_round_trips([0.5], 2**45), "n_trips=35184372088832 would need 563 TB"),
+        (lambda: theory.scaled_index_path([0.5], 1e300), "about 1e.300 scans does not fit in memory"),
+        (lambda: theory.simulate_index_process([0.5], 3, direction=np.ones(2)), "direction=.* is unknown"),
+        (lambda: theory.high_dimensional_barrier(3, 1.0), "deviation=1.0 is not a function"),
+        (lambda: theory.barrier_rejection(3, [0, 1]), "cumulative=3 is not a function"),
+        (lambda: theory.optimal_generator("a"), "barrier='a' is not a function"),
+        (lambda: theory.generated_schedule("a", 3), "generator='a' is not a function"),
+        (lambda: theory.multimodal_barrier("a", [[1.0]]), "weights='a' is not numeric"),
+    ],
+)
+def test_wrong_arguments_of_theory_are_named(call, words):
+    with pytest.raises(OptionError, match=words):
         call()

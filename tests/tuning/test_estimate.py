@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sterna.errors import OptionError
 from sterna.tuning.estimate import Estimate, student_quantile
 
 THREE = Estimate(3.0, 0.3, 8.0, 0.5)
@@ -136,3 +137,13 @@ def test_exponentials_beyond_the_range_of_numbers_name_their_logarithm(value):
 
 def test_estimates_can_be_made_an_array_of_numbers():
     assert np.array_equal(np.asarray([THREE, THREE], dtype=np.float64), [3.0, 3.0])
+
+
+@pytest.mark.parametrize("level", [95, 0, 1, -0.5, math.nan, "0.95", None, True])
+def test_a_level_is_a_probability(level):
+    with pytest.raises(OptionError, match=r"level=.*between 0 and 1, such as 0.95"):
+        Estimate(1.0, 0.1).interval(level)
+
+
+def test_a_level_may_come_from_numpy():
+    assert Estimate(1.0, 0.1).interval(np.float64(0.5)) == Estimate(1.0, 0.1).interval(0.5)

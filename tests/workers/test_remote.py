@@ -99,7 +99,7 @@ def test_what_a_worker_raises_comes_back_with_the_point_and_its_traceback(worker
     else:
         with executors()[workers]() as pool:
             caught = failure(pool)
-    assert "The target raised ValueError: too large in a worker. This happened at mu=" in str(caught)
+    assert "log_likelihood raised ValueError: too large in a worker. This happened at mu=" in str(caught)
     assert "in __call__" in str(caught.__cause__)
     assert 'raise ValueError("too large")' in str(caught.__cause__)
 

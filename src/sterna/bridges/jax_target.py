@@ -7,13 +7,14 @@ from sterna.bridges.jax_batches import JAX_NOTE, batch_function_of, import_jax, 
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.explorers.base import Explorer
+from sterna.ground.keywords import explains_keywords
 from sterna.ground.values import REAL
 from sterna.reference.adapters import as_distribution
-from sterna.reference.reference import space_and_distributions
-from sterna.reference.space import Space
+from sterna.reference.reference import given_reference, space_and_distributions
+from sterna.reference.space import Space, by_python_names
 from sterna.target.arguments import Argument, arguments_of
 from sterna.target.data import read_data
-from sterna.target.target import Target
+from sterna.target.target import HINTS, Target
 from sterna.types import FloatArray
 
 if TYPE_CHECKING:
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 LogLikelihood = Callable[[FloatArray, Mapping[str, Any]], "Array"]
 
 
+@explains_keywords("sterna.JaxTarget", HINTS | {"vectorized": "give a function of one point, which JAX vectorises"})
 def JaxTarget(  # noqa: N802
     log_likelihood: Callable[..., Any],
-    reference: object,
+    reference: object = None,
     data: Mapping[str, Any] | None = None,
     *,
+    prior: object = None,
     gradient: bool = True,
     explorer: Explorer | None = None,
     name: str | None = None,
@@ -45,7 +48,7 @@ def JaxTarget(  # noqa: N802
     reference
         A dict of named distributions, a `sterna.Reference`, or a pytree of distributions: nested dicts, lists and
         tuples. For a pytree, the function's first parameter is the same tree of values, and the names of variables
-        in the result are the keys along the path, joined by "_".
+        in the result are the keys along the path, joined by "_". May also be given as `prior`.
     data
         Observed arrays and numbers, passed by name. All but arrays are compiled into the function.
     gradient
@@ -72,6 +75,10 @@ def JaxTarget(  # noqa: N802
     jax = import_jax()
     if not callable(log_likelihood):
         raise TargetError(f"log_likelihood={log_likelihood!r} is not a function.")
+    reference = given_reference(reference, prior)
+    if data is not None and not isinstance(data, Mapping):
+        raise TargetError(f"data= is of type {type(data).__name__}: give a dict of arrays and numbers by name.")
+    data = by_python_names(data or {}, "data")
     named, tree = _named(reference)
     space, _ = space_and_distributions(named, data)
     if space.map is not None:
@@ -82,7 +89,7 @@ def JaxTarget(  # noqa: N802
         )
     # arrays are copied; lists and tuples are compiled in, because shapes or indices may be taken from them
     copied = read_data(data, space).given
-    given = {key: value if isinstance(value, (list, tuple)) else copied[key] for key, value in (data or {}).items()}
+    given = {key: value if isinstance(value, (list, tuple)) else copied[key] for key, value in data.items()}
     function = _of_state(log_likelihood, space, given, tree)
     arrays = in_64_bits(lambda: {key: jax.numpy.asarray(value) for key, value in _arrays(given).items()})()
     _check_value(function, space, arrays)

@@ -1,5 +1,6 @@
 """What all distributions share: the record of a family, and the base class that checks arguments and stores them."""
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,11 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.errors import TargetError
+from sterna.ground.keywords import explains_keywords
+from sterna.ground.numbers import float_array, in_bytes, machine_memory, whole_number
 from sterna.ground.values import EXACT, HUGE, REAL
 from sterna.types import FloatArray
 
 # The numbers that the engine stores for each coordinate, whatever its family.
 N_CONSTANTS = 4
+# Bytes that the engine's tables take for each coordinate: constants, bounds, family and type.
+BYTES_PER_COORDINATE = 8 * (N_CONSTANTS + 4)
 
 Shape: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | None
 Given: TypeAlias = "ArrayLike | Distribution | None"
@@ -90,6 +95,27 @@ class Coordinates:
         return self.family.value_type
 
 
+# What other libraries call parameters: SciPy, NumPyro, TensorFlow Probability, Stan.
+OTHER_NAMES = {
+    "mu": ("loc", "mean"), "sigma": ("scale", "sd", "std", "stddev"), "lam": ("rate", "scale"), "nu": ("df",),
+    "alpha": ("a", "concentration", "concentration1"), "beta": ("b", "rate", "scale", "concentration0"),
+    "lower": ("low", "loc", "min", "a"), "upper": ("high", "max", "b"), "p": ("probs", "prob", "probability"),
+    "n": ("total_count", "trials"), "cov": ("covariance", "covariance_matrix", "sigma"),
+    "a": ("alpha", "concentration"),
+}  # fmt: skip
+
+
+def _hints(distribution: type) -> dict[str, str]:
+    """Return hints by the names that other libraries give to the parameters of a distribution."""
+    own = list(inspect.signature(distribution).parameters)
+    listed = ", ".join(own)
+    hints = dict.fromkeys(("size", "dims", "batch_shape", "sample_shape"), "give shape=")
+    for name in own:
+        others = [other for other in OTHER_NAMES.get(name, ()) if other not in own]
+        hints |= dict.fromkeys(others, f"give {name}=, as in PyMC; its parameters are {listed}")
+    return hints
+
+
 class Distribution:
     """A distribution of the reference: its shape, its coordinates, and how the user sees them."""
 
@@ -111,6 +137,12 @@ class Distribution:
 
     _given: Mapping[str, object]
 
+    def __init_subclass__(cls) -> None:
+        """Let a distribution explain a parameter that other libraries have."""
+        if "__init__" in vars(cls):
+            explain = explains_keywords(f"sterna.{cls.__name__}", _hints(cls), "parameter")
+            cls.__init__ = explain(cls.__init__)  # type: ignore[method-assign]
+
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self._given.items())
         return f"{type(self).__name__}({given})"
@@ -131,15 +163,22 @@ class Distribution:
 
     def _finite(self, name: str, value: ArrayLike) -> FloatArray:
         """Check that an argument is a finite number or a non-empty array of them."""
-        try:
-            if np.asarray(value).dtype.kind not in "biufO":  # NumPy would parse numbers in strings
-                raise TypeError
-            array = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TargetError(f"{self!r}: {name} must be a number or an array of numbers.") from None
+        array = float_array(value)
+        if array is None:
+            raise TargetError(f"{self!r}: {name} must be a number or an array of numbers.")
         self._require(np.isfinite(array), f"{name} must be finite")
         self._require(array.size > 0, f"{name} must not be empty")
         return array
+
+    def _require_exact(self, **arguments: ArrayLike) -> None:
+        """Check that integers are exact as float64, which they are up to 2**53; larger ones may already be rounded."""
+        for name, value in arguments.items():
+            given = np.asarray(value)
+            self._require(
+                (given <= int(EXACT)) & (given >= -int(EXACT)),
+                f"{name} must lie between -2**53 and 2**53, because integers are stored as float64 numbers, which are "
+                "exact up to there",
+            )
 
     def _require(self, condition: ArrayLike, requirement: str) -> None:
         if not np.all(condition):
@@ -171,10 +210,18 @@ class Distribution:
 
 def as_shape(shape: object) -> tuple[int, ...]:
     """Read a shape given as an integer or a tuple."""
-    sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
-    if not all(isinstance(n, (int, np.integer)) and n > 0 for n in sizes):
+    is_number = isinstance(shape, str) or getattr(shape, "shape", None) == ()
+    given = tuple(shape) if isinstance(shape, Iterable) and not is_number else (shape,)
+    sizes = tuple(n for n in map(whole_number, given) if n is not None and n > 0)
+    if len(sizes) < len(given):
         raise TargetError(f"shape={shape!r}: give a positive integer or a tuple of them.")
-    return tuple(int(n) for n in sizes)
+    needed = BYTES_PER_COORDINATE * math.prod(sizes)
+    if needed > machine_memory():
+        raise TargetError(
+            f"shape={shape!r} has {math.prod(sizes)} entries, for which alone {in_bytes(needed)} of memory would be "
+            f"needed; there are {in_bytes(machine_memory())}. Give a smaller shape."
+        )
+    return sizes
 
 
 def next_inside(bounds: FloatArray, side: int) -> FloatArray:

@@ -10,7 +10,7 @@ from sterna.distributions.integer_draw import inversion_from_mode
 from sterna.errors import TargetError
 from sterna.ground.compilation import compiled, compiled_with_memory, inlined
 from sterna.ground.streams import Stream, uniform
-from sterna.ground.values import BINARY, INTEGER
+from sterna.ground.values import BINARY, EXACT, INTEGER
 from sterna.types import FloatArray, FloatPointer
 
 __all__ = ["Bernoulli", "Binomial", "Categorical", "DiscreteUniform", "Spin"]
@@ -192,8 +192,10 @@ class DiscreteUniform(Distribution):
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, *, shape: Shape = None) -> None:
         a, b = self._take(shape, lower=lower, upper=upper)
+        self._require_exact(lower=lower, upper=upper)
         self._require((a == np.floor(a)) & (b == np.floor(b)), "lower and upper must be integers")
         self._require(a <= b, "lower must not exceed upper")
+        self._require(b - a < EXACT, "there must be at most 2**53 integers, because a random number has 53 bits")
         self._store(a, b, first=a, last=b, constant=-np.log(b - a + 1))
 
 
@@ -250,6 +252,7 @@ class Binomial(Distribution):
 
     def __init__(self, n: ArrayLike, p: ArrayLike, *, shape: Shape = None) -> None:
         n_, p_ = self._take(shape, n=n, p=p)
+        self._require_exact(n=n)
         self._require((n_ >= 0) & (n_ == np.floor(n_)), "n must be a non-negative integer")
         self._require((p_ > 0) & (p_ < 1), "p must lie strictly between 0 and 1")
         self._store(0.0, n_, n=n_, log_p=np.log(p_), log_q=np.log1p(-p_), log_factorial=log_gamma(n_ + 1))

@@ -11,6 +11,7 @@ from sterna.distributions.real_line import normal_log_density, normal_slope
 from sterna.distributions.scaled import shifted
 from sterna.errors import TargetError
 from sterna.ground.compilation import compiled, inlined
+from sterna.ground.numbers import float_array
 from sterna.ground.streams import Stream, uniform
 from sterna.ground.values import HUGE
 from sterna.types import FloatArray, FloatPointer
@@ -51,6 +52,8 @@ class Uniform(Distribution):
     def __init__(self, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, *, shape: Shape = None) -> None:
         a, b = self._take(shape, lower=lower, upper=upper)
         self._require(a < b, "lower must be below upper")
+        with np.errstate(over="ignore"):
+            self._require(np.isfinite(b - a), "upper - lower must be finite")
         self._store(a, b, first=a, last=b, constant=-np.log(b - a))
 
 
@@ -156,8 +159,9 @@ class TruncatedNormal(Distribution):
         shape: Shape = None,
     ) -> None:
         # an infinite bound means that there is none, and all other arguments must be finite
-        ends = [np.clip(np.asarray(end, dtype=np.float64), -HUGE, HUGE) for end in (lower, upper)]
+        ends = [_without_infinity(end) for end in (lower, upper)]
         mu_, sigma_, low, high = self._take(shape, mu=mu, sigma=sigma, lower=ends[0], upper=ends[1])
+        self._given = {**self._given, "lower": lower, "upper": upper}
         self._require(sigma_ > 0, "sigma must be positive")
         self._require(low < high, "lower must be below upper")
         with np.errstate(over="ignore"):
@@ -177,6 +181,12 @@ class TruncatedNormal(Distribution):
             constant=constant,
         )
         self.lower, self.upper = np.where(low == -HUGE, -math.inf, low), np.where(high == HUGE, math.inf, high)
+
+
+def _without_infinity(bound: ArrayLike) -> ArrayLike:
+    """Return a bound with the largest number in place of infinity; what is no number is left for the checks."""
+    given = float_array(bound)
+    return bound if given is None or np.isfinite(given).all() else np.clip(given, -HUGE, HUGE)
 
 
 def _log_probability_between(a: FloatArray, b: FloatArray) -> FloatArray:

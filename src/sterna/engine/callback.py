@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -82,9 +82,20 @@ def override(functions: Mapping[int, Callable[..., Any]]) -> Iterator[None]:
 
 
 def call_python(handle: int, *arguments: object) -> Any:
-    """Call a registered function; its exceptions pass through the compiled code."""
+    """Call a registered function; its exceptions pass through the compiled code, marked with the handle."""
     function = _thread.override.get(handle) or _functions[handle]
-    return function(*arguments)
+    try:
+        return function(*arguments)
+    except Exception as error:
+        if failed_handle(error) == 0:
+            with suppress(Exception):  # a user's exception may refuse attributes
+                error.sterna_handle = handle  # type: ignore[attr-defined]
+        raise
+
+
+def failed_handle(error: BaseException) -> int:
+    """Return the handle of the function that raised an exception; 0 if none did, or compiled code did."""
+    return int(getattr(error, "sterna_handle", 0))
 
 
 @compiled_callback

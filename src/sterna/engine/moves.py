@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from sterna.engine.callback import DIMENSION, call_python
 from sterna.engine.callback import HEAD as DATA_HEAD
 from sterna.engine.densities import GENERATOR
-from sterna.errors import Error, EvaluationError
+from sterna.errors import Error, EvaluationError, describe
 from sterna.ground.compilation import (
     as_pointer,
     caller,
@@ -272,7 +272,7 @@ def run_python_move(
     except Exception as error:
         if log_density.at_work:
             raise
-        raise EvaluationError(f"{what} raised {type(error).__name__}: {error}.") from error
+        raise EvaluationError(f"{what} raised {describe(error)}.") from error
     finally:
         _thread.free.append(borrowed)
     if returned is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.explorers.base import Bound, Draw
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.hamiltonian import check_count, check_metric, steps_per_scan
+from sterna.explorers.hamiltonian import steps_per_scan
 from sterna.explorers.shared.gradient_block import block_of, tables
 from sterna.explorers.shared.leapfrog import (
     PLAIN,
@@ -34,6 +34,7 @@ from sterna.explorers.shared.leapfrog import (
     store,
 )
 from sterna.explorers.shared.metric import STEP_SIZES, first_metric, tuned_metric
+from sterna.explorers.shared.options import as_typed, check_metric, take_whole
 from sterna.ground.compilation import compiled, inlined
 from sterna.ground.rows import new_row, size_of
 from sterna.ground.streams import Stream, exponential, fill_normals, uniform
@@ -263,9 +264,12 @@ class AutoMALA:
     name = "automala"
 
     def __post_init__(self) -> None:
-        check_metric("AutoMALA", self.metric)
+        check_metric(self)
         if self.trajectories is not None:
-            check_count("AutoMALA", "trajectories", self.trajectories)
+            take_whole(self, "trajectories", 1, "give a positive whole number")
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to a target, with a metric and a first step size for each chain."""

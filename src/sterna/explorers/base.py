@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.engine.program import Program
-from sterna.errors import OptionError
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.compilation import inlined
 from sterna.ground.streams import Stream, uniform
@@ -143,15 +142,6 @@ def all_coordinates(target: ExplorableTarget, coordinates: IntArray | None) -> I
     if coordinates is None:
         return np.arange(target.dimension, dtype=np.int64)
     return np.ascontiguousarray(coordinates, dtype=np.int64)
-
-
-def check_passes(what: str, passes: float) -> None:
-    """Check the number of updates of each coordinate per scan."""
-    if not (math.isfinite(passes) and passes >= 0):
-        raise OptionError(
-            f"{what}(passes={passes!r}): passes is the number of updates of each coordinate per scan; "
-            "give a number that is not negative, such as 0.5 or 3."
-        )
 
 
 def updates_of(passes: float, dimension: int) -> int:

@@ -248,6 +248,9 @@ class Best:
     def __init__(self, *explorers: Explorer | Callable[..., object]) -> None:
         self.explorers = check_explorers("Best", explorers)
 
+    def __repr__(self) -> str:
+        return f"Best({', '.join(map(repr, self.explorers))})"
+
     @property
     def name(self) -> str:
         """The names of the parts."""

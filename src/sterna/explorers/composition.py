@@ -1,5 +1,6 @@
 """Explorers made of others: one after the other, one of several by chance, and one for each block of variables."""
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.move import as_move
 from sterna.explorers.shared.parts import compose, run_part
 from sterna.ground.compilation import compiled, int_pointer
+from sterna.ground.numbers import float_array
 from sterna.ground.rows import field_pointer, fields, new_row, sizes
 from sterna.ground.streams import Stream, uniform
 from sterna.types import FloatPointer, IntArray, IntPointer
@@ -91,6 +93,9 @@ class Cycle:
     def __init__(self, *explorers: Explorer | Callable[..., object]) -> None:
         self.explorers = check_explorers("Cycle", explorers)
 
+    def __repr__(self) -> str:
+        return f"Cycle({', '.join(map(repr, self.explorers))})"
+
     @property
     def name(self) -> str:
         """The names of the parts."""
@@ -114,13 +119,18 @@ class Mix:
 
     def __init__(self, *explorers: Explorer | Callable[..., object], weights: Sequence[float] | None = None) -> None:
         self.explorers = check_explorers("Mix", explorers)
-        given = np.ones(len(explorers)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if given.shape != (len(explorers),) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
+        self.given_weights = weights
+        given = np.ones(len(explorers)) if weights is None else float_array(weights)
+        if given is None or given.shape != (len(explorers),) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
             raise OptionError(
                 f"Mix(weights={weights!r}): give one weight for each of the {len(explorers)} explorers, "
                 "none negative and not all 0."
             )
         self.weights = given / given.sum()
+
+    def __repr__(self) -> str:
+        weights = [] if self.given_weights is None else [f"weights={np.asarray(self.given_weights).tolist()}"]
+        return f"Mix({', '.join([*map(repr, self.explorers), *weights])})"
 
     @property
     def name(self) -> str:
@@ -139,8 +149,15 @@ class Blocks:
 
     def __init__(self, explorers: Mapping[str | tuple[str, ...], Explorer | Callable[..., object]]) -> None:
         parts = check_explorers("explorer={...}", tuple(explorers.values()))
-        blocks = [(names,) if isinstance(names, str) else tuple(names) for names in explorers]
+        blocks = [_block(names) for names in explorers]
+        for names in blocks:
+            if blocks.count(names) > 1:
+                raise OptionError(f"explorer={{...}} has two keys for {' and '.join(names)}: give one.")
         self.explorers = dict(zip(blocks, parts, strict=True))
+
+    def __repr__(self) -> str:
+        blocks = {names[0] if len(names) == 1 else names: part for names, part in self.explorers.items()}
+        return repr(blocks)
 
     @property
     def name(self) -> str:
@@ -176,6 +193,17 @@ class Blocks:
         return compose_in_turn(parts)
 
 
+def _block(names: object) -> tuple[str, ...]:
+    """Read a key of a dict of explorers: a variable or a tuple of them, by the names that Python gives them."""
+    block = (names,) if isinstance(names, str) else names
+    if not isinstance(block, tuple) or not block or not all(isinstance(name, str) for name in block):
+        raise OptionError(
+            f"explorer={{{names!r}: ...}}: a key is the name of a variable, or a tuple of names such as "
+            '("mu", "sigma").'
+        )
+    return tuple(unicodedata.normalize("NFKC", name) for name in block)
+
+
 def _coordinates(target: ExplorableTarget, names: tuple[str, ...]) -> IntArray:
     """Return the coordinates of some variables."""
     parts = [np.arange(v.start, v.stop) for v in target.space.variables if v.name in names]
@@ -189,7 +217,9 @@ def check_explorers(what: str, explorers: tuple[Any, ...]) -> tuple[Explorer, ..
     parts = tuple(as_move(explorer) for explorer in explorers)
     for explorer in parts:
         if isinstance(explorer, type) or not hasattr(explorer, "bind"):
+            hint = f"sterna.{explorer.__name__}()" if isinstance(explorer, type) else "sterna.Slice()"
+            name = " (a name alone can only be the whole explorer=)" if isinstance(explorer, str) else ""
             raise OptionError(
-                f"{what} was given {explorer!r}, which is not an explorer: give one such as sterna.Slice()."
+                f"{what} was given {explorer!r}, which is not an explorer: give one such as {hint}{name}."
             )
     return parts

@@ -3,13 +3,12 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.shared.options import as_typed, take_whole
 from sterna.ground.compilation import compiled, inlined, int_pointer
 from sterna.ground.rows import field_pointer, fields, new_row, size_of, sizes
 from sterna.ground.streams import Stream, exponential, fill_normals, uniform
@@ -153,12 +152,10 @@ class Elliptical:
     name = "elliptical"
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.moves, (int, np.integer)) and not isinstance(self.moves, bool)
-        if not (whole and self.moves >= 0):
-            raise OptionError(
-                f"Elliptical(moves={self.moves!r}): moves is the number of moves per scan; "
-                "give an integer that is not negative."
-            )
+        take_whole(self, "moves", 0, "moves is the number of moves per scan; give an integer that is not negative")
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to coordinates of a target, all of which must be normal under the reference."""

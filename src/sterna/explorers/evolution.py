@@ -28,13 +28,13 @@ from sterna.explorers.shared.archive import (
 from sterna.explorers.shared.line_moves import (
     best_scale,
     change_of_scale,
-    check_moves,
     check_real,
     on_line,
     read_line,
     spread_of,
     step,
 )
+from sterna.explorers.shared.options import as_typed, check_number, take_moves, take_whole
 from sterna.ground.compilation import compiled, inlined, int_pointer
 from sterna.ground.rows import columns, field_pointer, fields, fields_behind, new_row, size_of
 from sterna.ground.streams import Stream, standard_normal, uniform
@@ -261,13 +261,17 @@ class Evolution:
     name = "evolution"
 
     def __post_init__(self) -> None:
-        check_moves("Evolution", self.moves)
-        shares = (self.snooker, self.jump, self.radial)
-        if not (min(shares) >= 0 and sum(shares) <= 1):
+        take_moves(self)
+        for name in ("snooker", "jump", "radial"):
+            check_number(self, name, "this is a share of all proposals: give a number from 0 to 1", upper=1.0)
+        if self.snooker + self.jump + self.radial > 1:
             given = f"Evolution(snooker={self.snooker!r}, jump={self.jump!r}, radial={self.radial!r})"
             raise OptionError(f"{given}: these are shares of all proposals, none negative and together at most 1.")
-        if self.archive is not None and (not isinstance(self.archive, (int, np.integer)) or self.archive < 10):
-            raise OptionError(f"Evolution(archive={self.archive!r}): give the number of draws to keep, at least 10.")
+        if self.archive is not None:
+            take_whole(self, "archive", 10, "give the number of draws to keep, at least 10")
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to a target, with an archive for each chain, made of its own draws in the last round."""

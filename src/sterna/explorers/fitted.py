@@ -13,7 +13,6 @@ import numpy as np
 
 from sterna.distributions.gamma_draw import log_gamma_draw
 from sterna.engine.program import Program
-from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.metropolis import pack
@@ -27,7 +26,8 @@ from sterna.explorers.shared.archive import (
     record_state,
     recorded,
 )
-from sterna.explorers.shared.line_moves import check_moves, check_real, on_line, read_line, spread_of, step
+from sterna.explorers.shared.line_moves import check_real, on_line, read_line, spread_of, step
+from sterna.explorers.shared.options import as_typed, check_number, take_moves, take_whole
 from sterna.ground.compilation import compiled, inlined, int_pointer, offset_pointer
 from sterna.ground.rows import columns, field_pointer, fields, fields_behind, new_row, size_of, sizes
 from sterna.ground.streams import Stream, fill_normals, uniform
@@ -208,11 +208,13 @@ class Fitted:
     name = "fitted"
 
     def __post_init__(self) -> None:
-        check_moves("Fitted", self.moves)
-        if self.archive is not None and (not isinstance(self.archive, (int, np.integer)) or self.archive < 10):
-            raise OptionError(f"Fitted(archive={self.archive!r}): give the number of draws to keep, at least 10.")
-        if not 0.0 < self.freedom < math.inf:
-            raise OptionError(f"Fitted(freedom={self.freedom!r}): give a positive number of degrees of freedom.")
+        take_moves(self)
+        if self.archive is not None:
+            take_whole(self, "archive", 10, "give the number of draws to keep, at least 10")
+        check_number(self, "freedom", "give a positive number of degrees of freedom", above=True)
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to a target, with a mixture for each chain, fitted to its own draws in the last round."""

@@ -21,9 +21,10 @@ from sterna.engine.program import (
     log_reference,
     reference_of,
 )
-from sterna.errors import OptionError
-from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
+from sterna.errors import Error, EvaluationError, OptionError, describe
+from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.shared.options import as_typed, check_passes
 from sterna.ground.compilation import as_address, caller, compiled, inlined, int_pointer
 from sterna.ground.rows import fields, new_row, size_of
 from sterna.ground.streams import Stream, uniform
@@ -244,11 +245,14 @@ class Gibbs:
     name = "gibbs"
 
     def __post_init__(self) -> None:
-        check_passes("Gibbs", self.passes)
+        check_passes(self)
         if self.conditional is not None and not callable(self.conditional):
             raise OptionError(
                 f"Gibbs(conditional={self.conditional!r}) is not a function: give def conditional(i, beta, ...)."
             )
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to coordinates of a target, all of which must have few values."""
@@ -311,7 +315,13 @@ def check_conditional(target: ExplorableTarget, plain: Callable[..., None], bloc
             log_densities = _evaluate_values(target, state, int(block[k]))
             for beta in CHECKED_BETAS:
                 given = np.empty(len(log_densities))
-                plain(state, k, beta, given)
+                try:
+                    plain(state, k, beta, given)
+                except Exception as error:
+                    if isinstance(error, Error):
+                        raise
+                    where = f"i={k} and beta={beta}, {target.describe_point(state)}"
+                    raise EvaluationError(f"conditional raised {describe(error)} at {where}.") from error
                 _compare(target, state, int(block[k]), beta, given, log_densities)
 
 

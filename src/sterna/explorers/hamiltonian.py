@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
-from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.shared.gradient_block import block_of, tables
@@ -29,6 +28,7 @@ from sterna.explorers.shared.leapfrog import (
     store,
 )
 from sterna.explorers.shared.metric import first_metric, tuned_metric, tuned_step_size
+from sterna.explorers.shared.options import as_typed, check_metric, check_number, take_whole
 from sterna.ground.compilation import compiled, inlined
 from sterna.ground.rows import new_row, size_of
 from sterna.ground.streams import Stream, fill_normals, uniform
@@ -151,14 +151,14 @@ class HMC:
 
     def __post_init__(self) -> None:
         if self.steps is not None:
-            check_count("HMC", "steps", self.steps)
-        if not 0.0 <= self.jitter <= 1.0:
-            raise OptionError(
-                f"HMC(jitter={self.jitter!r}): the number of steps is drawn within this relative distance of steps; "
-                "give a number from 0 to 1."
-            )
-        check_metric("HMC", self.metric)
-        check_count("HMC", "trajectories", self.trajectories)
+            take_whole(self, "steps", 1, "give a positive whole number")
+        advice = "the number of steps is drawn within this relative distance of steps; give a number from 0 to 1"
+        check_number(self, "jitter", advice, upper=1.0)
+        check_metric(self)
+        take_whole(self, "trajectories", 1, "give a positive whole number")
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to a target, with a metric and a step size for each chain."""
@@ -233,15 +233,3 @@ def share_diverged(statistics: FloatArray) -> FloatArray:
 def steps_per_scan(count: int) -> int:
     """Return the default number of single steps per scan, such that memory hardly grows with the dimension."""
     return math.ceil(count**0.35)
-
-
-def check_metric(what: str, metric: str) -> None:
-    """Check the metric's name."""
-    if metric not in ("diagonal", "dense"):
-        raise OptionError(f'{what}(metric={metric!r}) is not known: give "diagonal" or "dense".')
-
-
-def check_count(what: str, name: str, value: int) -> None:
-    """Check a number of steps or trajectories."""
-    if not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1):
-        raise OptionError(f"{what}({name}={value!r}): give a positive whole number.")

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from sterna.engine.densities import coordinate_log_density, draw_from_stream
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, all_coordinates
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.shared.line_moves import acceptance, check_moves
+from sterna.explorers.shared.line_moves import acceptance
+from sterna.explorers.shared.options import as_typed, take_moves, take_whole
 from sterna.ground.compilation import compiled, int_pointer
 from sterna.ground.rows import fields, new_row
 from sterna.ground.streams import Stream, uniform
@@ -93,12 +92,15 @@ class Independence:
     name = "independence"
 
     def __post_init__(self) -> None:
-        check_moves("Independence", self.moves)
-        if self.at_once is not None and (not isinstance(self.at_once, (int, np.integer)) or self.at_once < 1):
-            raise OptionError(
-                f"Independence(at_once={self.at_once!r}): at_once is the number of coordinates per proposal; "
-                "give a positive integer, or leave it out for all."
+        take_moves(self)
+        if self.at_once is not None:
+            advice = (
+                "at_once is the number of coordinates per proposal; give a positive integer, or leave it out for all"
             )
+            take_whole(self, "at_once", 1, advice)
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to a target, whose reference must consist of named distributions."""

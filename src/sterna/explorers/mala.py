@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from sterna.explorers.base import Bound
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.explorers.hamiltonian import bind_walk, check_count, check_metric
+from sterna.explorers.hamiltonian import bind_walk
+from sterna.explorers.shared.options import as_typed, check_metric, take_whole
 from sterna.types import IntArray
 
 
@@ -37,9 +38,12 @@ class MALA:
     name = "mala"
 
     def __post_init__(self) -> None:
-        check_metric("MALA", self.metric)
+        check_metric(self)
         if self.trajectories is not None:
-            check_count("MALA", "trajectories", self.trajectories)
+            take_whole(self, "trajectories", 1, "give a positive whole number")
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to a target, with a metric and a step size for each chain."""

@@ -18,7 +18,6 @@ from sterna.engine.program import (
     coordinate_reference,
     reference_of,
 )
-from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.shared.line_moves import (
@@ -26,12 +25,12 @@ from sterna.explorers.shared.line_moves import (
     acceptance,
     best_scale,
     change_of_scale,
-    check_moves,
     on_line,
     read_line,
     spread_of,
     step,
 )
+from sterna.explorers.shared.options import as_typed, check_choice, take_moves
 from sterna.ground.compilation import compiled, inlined, int_pointer
 from sterna.ground.rows import columns, field_pointer, fields, fields_behind, new_row, size_of, sizes
 from sterna.ground.streams import Stream, fill_normals, uniform
@@ -274,11 +273,11 @@ class Metropolis:
     name = "metropolis"
 
     def __post_init__(self) -> None:
-        check_moves("Metropolis", self.moves)
-        if self.covariance not in (None, "full", "diagonal"):
-            raise OptionError(
-                f'Metropolis(covariance={self.covariance!r}): give "full", or "diagonal" for variances only.'
-            )
+        take_moves(self)
+        check_choice(self, "covariance", (None, "full", "diagonal"), 'give "full", or "diagonal" for variances only')
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to a target, with a covariance for each chain, tuned by the moments of its states."""

@@ -23,6 +23,7 @@ from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_li
 from sterna.errors import EvaluationError, OptionError
 from sterna.explorers.base import Bound, all_coordinates, annealed
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.shared.options import name_of
 from sterna.ground.compilation import (
     address_of,
     as_address,
@@ -256,6 +257,9 @@ class Move:
                 f"The move {self.name}{signature} has too few parameters: it takes the state, the log-density and a "
                 f"generator first, def {self.name}(x, log_density, rng), and then data or variables by name."
             )
+
+    def __repr__(self) -> str:
+        return f"Move({name_of(self.function)})"
 
     @property
     def name(self) -> str:

@@ -16,9 +16,10 @@ from sterna.engine.program import (
     reference_of,
     without_local_change,
 )
-from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, check_passes, first_coordinate, updates_of
+from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.gibbs import draw_value
+from sterna.explorers.shared.options import as_typed, check_flag, check_passes
 from sterna.ground.compilation import compiled, inlined, int_pointer
 from sterna.ground.rows import columns, field_pointer, fields, new_row, size_of, sizes
 from sterna.ground.streams import Stream, exponential, uniform
@@ -295,7 +296,11 @@ class Slice:
     name = "slice"
 
     def __post_init__(self) -> None:
-        check_passes("Slice", self.passes)
+        check_passes(self)
+        check_flag(self, "local")
+
+    def __repr__(self) -> str:
+        return as_typed(self)
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Bind to a target, with a width for each coordinate and chain, tuned by how far the coordinate moves."""

@@ -14,6 +14,9 @@ from sterna.explorers.mala import MALA
 from sterna.explorers.metropolis import Metropolis
 from sterna.explorers.slice import Slice
 
+# These follow the gradient, which not every target has.
+GRADIENT_EXPLORERS = ("hmc", "mala", "automala")
+
 EXPLORERS: dict[str, Callable[[], Explorer]] = {
     "slice": Slice,
     "metropolis": Metropolis,

@@ -7,6 +7,7 @@ its name: Numba finds machine code by names, and code of other processes may be 
 import dis
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CellType, FunctionType
@@ -19,6 +20,17 @@ from sterna.ground.captured import CapturingCompiler, taking_captured
 from sterna.ground.compilation import NO_WRAPPERS
 from sterna.ground.fingerprint import Key, TooLarge, captured_values, digest_of, is_persistent, key_of, key_of_function
 from sterna.ground.lazy_library import LazyCompiler
+
+# Functions of these packages are not compiled like a user's own: Numba has its own forms, or cannot compile them.
+LIBRARIES = (
+    "numpy", "scipy", "numba", "jax", "jaxlib", "numpyro", "torch", "tensorflow", "autograd", "pytensor", "pymc",
+    "pandas", "xarray", "sklearn", "sympy",
+)  # fmt: skip
+
+JAX_REASON = (
+    "it uses JAX, which Numba cannot compile; sterna.JaxTarget compiles it with JAX, evaluates all chains at once and "
+    "derives the gradient itself"
+)
 
 
 class CannotCompile(Exception):  # noqa: N818
@@ -47,7 +59,11 @@ def compile_user_function(function: Callable[..., Any], as_arguments: tuple[str,
     """
     if isinstance(function, Bridged):
         return function.compile()
-    if not inspect.isfunction(function) and not isinstance(function, Dispatcher):
+    if uses_jax(function):
+        raise CannotCompile(JAX_REASON)
+    if inspect.isfunction(function):
+        _refuse_unsupported(function)
+    elif not isinstance(function, Dispatcher):
         raise CannotCompile(
             getattr(function, "reason", f"it is a {type(function).__name__} object, not a plain function")
         )
@@ -107,6 +123,15 @@ def with_compiled_helpers(
     return copy
 
 
+def _refuse_unsupported(function: FunctionType) -> None:
+    """Refuse what Numba would misread silently, or refuse with a message that helps nobody."""
+    if function.__code__.co_kwonlyargcount:
+        raise CannotCompile("it has parameters behind a *, which can only be passed by name")
+    huge = [one for one in function.__code__.co_consts if type(one) is int and abs(one) >= 2**63]
+    if huge:
+        raise CannotCompile(f"it contains an integer of {len(str(abs(huge[0])))} digits, more than 64 bits hold")
+
+
 def _refuse_assignments(function: FunctionType) -> None:
     """Refuse a function that assigns to a variable of an enclosing function, which Numba ignores silently."""
     stored = {one.argval for one in dis.get_instructions(function) if one.opname == "STORE_DEREF"}
@@ -126,10 +151,46 @@ def _helpers(function: FunctionType, within: tuple[object, ...]) -> dict[str, An
 
 def _is_helper(value: object) -> bool:
     """Return whether a function is compiled again with its caller; sterna's own compiled functions are not."""
-    root = (getattr(value, "__module__", None) or "").partition(".")[0]
     if isinstance(value, Dispatcher):
-        return root not in ("numpy", "scipy", "numba", "sterna")
-    return inspect.isfunction(value) and root not in ("numpy", "scipy", "numba")
+        return (value.__module__ or "").partition(".")[0] not in ("numpy", "scipy", "numba", "sterna")
+    return inspect.isfunction(value) and _package_of(value) not in LIBRARIES
+
+
+def _package_of(value: object) -> str:
+    """Return the package in which a function, or the class of another object, is defined, or the name of a module."""
+    if inspect.isfunction(value):
+        # not `__module__`, which a wrapper such as that of jax.grad copies from the function that it wraps
+        module = value.__globals__.get("__name__")
+    else:
+        module = value.__name__ if inspect.ismodule(value) else type(value).__module__
+    return str(module).partition(".")[0]
+
+
+def uses_jax(function: object, within: tuple[object, ...] = ()) -> bool:
+    """Return whether a function is made by JAX, or refers to JAX, itself or in a function that it calls."""
+    if "jax" not in sys.modules:
+        return False
+    if _package_of(function) in ("jax", "jaxlib"):
+        return True
+    if not inspect.isfunction(function):
+        return False
+    inner = (*within, function)
+    return any(_package_of(value) in ("jax", "jaxlib") for value in captured_values(function).values()) or any(
+        uses_jax(helper, inner) for helper in _helpers(function, inner).values()
+    )
+
+
+def source_places(function: object) -> set[tuple[str, str]]:
+    """Return file and name of a function and of all functions that it calls, as tracebacks name them."""
+    plain = getattr(function, "py_func", function)
+    if not inspect.isfunction(plain):
+        return set()
+    codes, calling = {plain}, [plain]
+    while calling:
+        new = set(_helpers(calling.pop(), ()).values()) - codes
+        codes |= new
+        calling += new
+    return {(one.__code__.co_filename, one.__code__.co_name) for one in codes}
 
 
 def short_reason(error: Exception) -> str:
@@ -153,8 +214,8 @@ def short_reason(error: Exception) -> str:
     )
     # without the colours that Numba uses if colorama is installed
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
-    useful = [line for line in lines if line and not line.startswith(skip)]
-    reason = useful[0] if useful else type(error).__name__
+    useful = [line for line in lines if line and not line.startswith(skip) and " object at 0x" not in line]
+    reason = useful[0] if useful else f"Numba raised {type(error).__name__}"
     # the path of a module does not help
     reason = re.sub(r" from '[^']*'", "", reason).rstrip(".:")
     return reason if len(reason) <= 200 else reason[:197] + "..."

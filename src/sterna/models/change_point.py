@@ -9,10 +9,12 @@ from sterna.distributions import DiscreteUniform, Exponential
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.log_terms import times_log
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 
 
+@checked
 def change_point(counts: ArrayLike | None = None, rate: float = 1 / 15) -> Target:
     r"""Poisson counts y_0, ..., y_{n-1} whose mean changes once, after an unknown day.
 

@@ -15,6 +15,7 @@ from sterna.explorers.slice import Slice
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.kernels.copy_number_moves import log_of_states, move_p_with_states, scale_deviations
 from sterna.models.kernels.hidden_chain import BLOCK, MAX_STATES, NO_READS, State, change, log_likelihood
+from sterna.models.parameters import checked
 from sterna.reference.reference import Reference
 from sterna.reference.space import Integer, Real
 from sterna.target.target import Target
@@ -31,6 +32,7 @@ BINS = (
 N_MISSING = 717
 
 
+@checked
 def copy_number(
     reads: ArrayLike | None = None,
     gc: ArrayLike | None = None,

@@ -6,9 +6,11 @@ from sterna.distributions import Uniform
 from sterna.errors import OptionError
 from sterna.explorers.slice import Slice
 from sterna.models.log_terms import binomial, binomial_slope, log_coefficient
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 
 
+@checked
 def elliptic(trials: int = 100_000, successes: int = 50_000, width: float = 3.0) -> Target:
     r"""A binomial whose probability is a polynomial, so that the posterior concentrates on an elliptic curve.
 

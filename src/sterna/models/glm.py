@@ -9,10 +9,12 @@ from sterna.distributions import Normal
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.log_terms import log_sigmoid
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 from sterna.types import FloatArray
 
 
+@checked
 def glm(
     incidents: ArrayLike | None = None,
     temperatures: ArrayLike | None = None,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.kernels.beta_binomial import BetaBinomial, State
+from sterna.models.parameters import checked
 from sterna.reference.reference import Reference
 from sterna.reference.space import Real
 from sterna.target.target import Target
@@ -21,6 +22,7 @@ N_TYPES, N_LAUNCHES = 367, 5667
 MIN_PROBABILITY, MAX_PROBABILITY = 1e-300, 1.0 - 1e-16
 
 
+@checked
 def hierarchical(launches: ArrayLike | None = None, failures: ArrayLike | None = None, clamp: bool = True) -> Target:
     r"""Failure probabilities of many types of rockets, from their numbers of launches and failures.
 

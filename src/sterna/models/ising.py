@@ -6,12 +6,14 @@ from sterna.distributions import Spin
 from sterna.errors import OptionError
 from sterna.models.kernels.heat_bath import SpinHeatBath
 from sterna.models.lattice import neighbours
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 
 CRITICAL_COUPLING = 0.5 * math.log(1.0 + math.sqrt(2.0))
 
 
+@checked
 def ising(size: int = 5, coupling: float = 1.0, periodic: bool = True) -> Target:
     """Ising model of size x size spins from independent fair spins: log L = coupling * sum over edges of s_i s_j.
 
@@ -26,6 +28,7 @@ def ising(size: int = 5, coupling: float = 1.0, periodic: bool = True) -> Target
     return _lattice("ising", size, coupling, periodic, 0.0)
 
 
+@checked
 def magnetic(size: int = 5, coupling: float = CRITICAL_COUPLING, periodic: bool = True, field: float = 0.1) -> Target:
     """Ising model in a magnetic field, which is part of the reference: each spin has weight exp(-field * s_i).
 

@@ -9,6 +9,7 @@ from sterna.errors import OptionError
 from sterna.explorers.slice import Slice
 from sterna.ground.rows import fields
 from sterna.models.data import SEED, data_file, say_simulated
+from sterna.models.parameters import checked
 from sterna.reference.reference import Reference
 from sterna.reference.space import Binary, Real, Simplex
 from sterna.target.target import Target
@@ -34,6 +35,7 @@ LOG_DENSITY_OF_MEAN = -math.log(PRIOR_DEVIATION) - 0.5 * math.log(2.0 * math.pi)
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
+@checked
 def mixture(y: ArrayLike | None = None, size: int = 300) -> Target:
     r"""Mixture of two normal distributions, with the component of every observation among the variables.
 

@@ -1,5 +1,6 @@
 """Isotropic normal model (paper, appendix on the Gaussian model)."""
 
+import math
 from typing import NamedTuple
 
 from numba import types
@@ -12,10 +13,12 @@ from sterna.explorers import hamiltonian
 from sterna.explorers import slice as slices
 from sterna.ground.compilation import as_pointer, compiled, inlined
 from sterna.ground.streams import Stream
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 from sterna.types import FloatArray, FloatPointer, IntPointer
 
 
+@checked
 def normal(dim: int = 5, precision: float = 5.0) -> Target:
     r"""Isotropic normal target of a given precision, from a standard normal reference.
 
@@ -30,8 +33,10 @@ def normal(dim: int = 5, precision: float = 5.0) -> Target:
     >>> sterna.models.normal(dim=2, precision=10).log_densities(x=[0.0, 1.0])
     (-2.3378770664093453, -4.5)
     """
-    if dim < 1 or not precision > 0:
-        raise OptionError(f"normal(dim={dim}, precision={precision}): dim must be at least 1 and precision positive.")
+    if dim < 1 or not 0 < precision < math.inf:
+        raise OptionError(
+            f"normal(dim={dim}, precision={precision}): dim must be at least 1 and precision positive and finite."
+        )
     small = dim <= 100
     kernels = {hamiltonian.explore_plain: explore_trajectories}
     return Target(

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sterna.distributions import LogUniform
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 from sterna.types import FloatArray
 
@@ -15,6 +16,7 @@ from sterna.types import FloatArray
 TRUE_PARAMETERS = (2.0, 5.0, 0.8, 0.2, 0.1)
 
 
+@checked
 def ode(times: ArrayLike | None = None, observations: ArrayLike | None = None, naive: bool = False) -> Target:
     r"""Time course of a protein after transfection by mRNA, in closed form, with normal errors.
 

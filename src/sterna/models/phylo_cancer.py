@@ -12,6 +12,7 @@ from sterna.ground.compilation import compiled_with_memory
 from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.kernels.perfect_phylogeny import count, log_likelihood_of, pack, put_in_order
 from sterna.models.kernels.regraft import Regraft
+from sterna.models.parameters import checked
 from sterna.models.trees import genotypes
 from sterna.reference.reference import Reference
 from sterna.reference.space import Integer, Real
@@ -22,6 +23,7 @@ from sterna.types import FloatArray, IntArray, WordArray
 N_CELLS, N_LOCI = 493, 391
 
 
+@checked
 def phylo_cancer(
     observed: ArrayLike | str | os.PathLike[str] | None = None,
     fpr_bound: float = 0.1,

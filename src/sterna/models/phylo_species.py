@@ -13,6 +13,7 @@ from sterna.models.data import SEED, data_file, say_simulated
 from sterna.models.kernels.log_slice import TINY
 from sterna.models.kernels.pruning import compiled_tree_size, compiled_work_size, hang, label, tree_log_likelihood
 from sterna.models.kernels.tree_moves import TreeMoves, log_prior
+from sterna.models.parameters import checked
 from sterna.reference.reference import Reference
 from sterna.reference.space import Integer, Real
 from sterna.target.target import Target
@@ -30,6 +31,7 @@ N_TAXA, N_SITES = 8, 245
 SIMULATED_SHAPE, SIMULATED_RATE = 1.0, 10.0
 
 
+@checked
 def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None = None, kappa: float = 3.0) -> Target:
     r"""Unrooted tree of species, from aligned DNA sequences.
 
@@ -83,6 +85,10 @@ def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None =
         file = data_file("phylo_species", "FES_8.g.fasta")
     if file is not None:
         alignment = read_fasta(file)
+    elif alignment is not None and not isinstance(alignment, Mapping):
+        raise OptionError(
+            f"phylo_species(alignment={alignment!r}): give a dict of sequences by taxon, or the path of a FASTA file."
+        )
     if not isinstance(alignment, Mapping):
         alignment, simulated = simulate(N_TAXA, N_SITES, kappa), True
     tips, weights = patterns_of(alignment)

@@ -3,9 +3,11 @@
 from sterna.distributions import Uniform
 from sterna.errors import OptionError
 from sterna.models.log_terms import binomial, binomial_slope, log_coefficient
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 
 
+@checked
 def product(trials: int = 100_000, successes: int = 50_000) -> Target:
     r"""A binomial whose probability is a product, so that the posterior concentrates on a curve.
 

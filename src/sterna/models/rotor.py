@@ -6,10 +6,12 @@ from sterna.distributions import Uniform
 from sterna.errors import OptionError
 from sterna.models.kernels.heat_bath import RotorHeatBath
 from sterna.models.lattice import neighbours
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 
 
+@checked
 def rotor(size: int = 5, coupling: float = 1.0) -> Target:
     """Rotor model: size x size uniform angles, log L = coupling * sum over edges of cos(a_i - a_j).
 

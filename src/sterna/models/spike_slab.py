@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
 from sterna.models.data import SEED, data_file, say_simulated
+from sterna.models.parameters import checked
 from sterna.reference.reference import Reference
 from sterna.reference.space import Binary, Real
 from sterna.target.target import Target
@@ -18,6 +19,7 @@ from sterna.types import FloatArray
 TRUE_INTERCEPT, TRUE_COEFFICIENTS = 1.5, (-1.0, -0.03, -0.4, 0.0, 0.0, 2.6, 0.0, 0.0)
 
 
+@checked
 def spike_slab(
     labels: ArrayLike | None = None, covariates: ArrayLike | None = None, size: int = 200, naive: bool = False
 ) -> Target:

@@ -8,12 +8,14 @@ from sterna.distributions import Spin
 from sterna.errors import OptionError
 from sterna.models.kernels.heat_bath import WeightedSpinHeatBath
 from sterna.models.lattice import neighbours
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 from sterna.types import FloatArray, IntArray
 
 COUPLINGS = ("normal", "binary")
 
 
+@checked
 def spin_glass(
     size: int = 6,
     dim: int = 3,

@@ -7,12 +7,14 @@ from numpy.typing import ArrayLike
 
 from sterna.distributions import Normal
 from sterna.errors import OptionError
+from sterna.models.parameters import checked
 from sterna.target.target import Target
 from sterna.types import FloatArray
 
 VARIANCE, ABSORBED_VARIANCE = 0.01, 1e-5
 
 
+@checked
 def wright_fisher(
     start: float = 0.1,
     end: float = 0.9,

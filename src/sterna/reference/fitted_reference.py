@@ -12,9 +12,19 @@ from sterna.distributions import Distribution, Normal
 from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_line
 from sterna.errors import TargetError
 from sterna.ground.compilation import compiled_with_memory
+from sterna.ground.numbers import float_array, whole_number
 from sterna.ground.values import HUGE, REAL
 from sterna.reference.affine import affine, affine_pullback
-from sterna.reference.space import Real, Space, Variable, VariableType, bounds_inside, break_sticks, space_of
+from sterna.reference.space import (
+    Real,
+    Space,
+    Variable,
+    VariableType,
+    bounds_inside,
+    break_sticks,
+    by_python_names,
+    space_of,
+)
 from sterna.reference.sticks import add_stick_jacobian_slope, stick_log_jacobian
 from sterna.types import FloatArray
 
@@ -74,8 +84,9 @@ class FittedReference:
         return Space(plain.variables, fitted), [Normal(0.0, 1.0, shape=fitted.dimension)]
 
     def _variable_types(self) -> dict[str, VariableType]:
-        if isinstance(self.space, (int, np.integer)) and self.space > 0:
-            return {"x": Real(shape=int(self.space))}
+        number = whole_number(self.space)
+        if number is not None and number > 0:
+            return {"x": Real(shape=number)}
         if not isinstance(self.space, Mapping):
             raise TargetError(
                 f"FittedReference({self.space!r}): give a dict of variables, such as "
@@ -106,10 +117,10 @@ class FittedReference:
             spread += np.diag(np.where(np.diag(spread) > 0, 1e-3 * np.diag(spread), default_scale**2))
             fitted.set_moments(line.mean(axis=0), spread)
             return
+        given = float_array(default_scale if self.scale is None else self.scale)
         try:
-            given = default_scale if self.scale is None else self.scale
-            scale = np.broadcast_to(np.asarray(given, dtype=float), default_scale.shape)
-        except (TypeError, ValueError):
+            scale = np.zeros(1) if given is None else np.broadcast_to(given, default_scale.shape)
+        except ValueError:
             scale = np.zeros(1)
         if not (np.isfinite(scale) & (scale > 0)).all():
             raise TargetError(
@@ -123,7 +134,7 @@ class FittedReference:
         size = sum(v.natural_size for v in space.variables)
         given = self.start
         if given is None or isinstance(given, Mapping):
-            values = dict(given or {})
+            values = by_python_names(given or {}, "FittedReference(start=...)")
             unknown = set(values) - set(space.names)
             if unknown:
                 raise TargetError(
@@ -131,7 +142,7 @@ class FittedReference:
                     f"the variables are {', '.join(space.names)}."
                 )
             given = np.concatenate([_start_of(values.get(v.name), v) for v in space.variables])
-        points = np.atleast_2d(np.asarray(given, dtype=np.float64))
+        points = np.atleast_2d(_numbers(given, "it"))
         lower = np.concatenate([np.full(v.natural_size, v.lower) for v in space.variables])
         upper = np.concatenate([np.full(v.natural_size, v.upper) for v in space.variables])
         if points.ndim != 2 or points.shape[1] != size:
@@ -144,8 +155,15 @@ class FittedReference:
         return points
 
 
+def _numbers(given: object, what: str) -> FloatArray:
+    numbers = float_array(given)
+    if numbers is None:
+        raise TargetError(f"FittedReference(start={given!r}): {what} must be an array of numbers.")
+    return numbers
+
+
 def _start_of(given: ArrayLike | None, v: Variable) -> FloatArray:
-    value = _default_start(v) if given is None else np.asarray(given, dtype=np.float64)
+    value = _default_start(v) if given is None else _numbers(given, v.name)
     try:
         return np.broadcast_to(value, v.shape).ravel()
     except ValueError:

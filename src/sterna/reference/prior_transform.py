@@ -9,9 +9,10 @@ from numba import types as numba_types
 from numpy.typing import ArrayLike
 
 from sterna.distributions import Distribution, Uniform
-from sterna.errors import TargetError
+from sterna.errors import Error, TargetError, describe
+from sterna.ground.numbers import float_array, whole_number
 from sterna.ground.user_function import CannotCompile, compile_user_function, short_reason
-from sterna.reference.space import Real, Space, space_of
+from sterna.reference.space import Real, Space, check_name, space_of
 from sterna.types import FloatArray
 
 _TINY = float(np.finfo(np.float64).tiny)
@@ -50,19 +51,23 @@ class PriorTransform:
     def __post_init__(self) -> None:
         if not callable(self.transform):
             raise TargetError(f"PriorTransform({self.transform!r}, ...): give a function of a vector in the unit cube.")
-        number: object = self.parameters
-        if isinstance(self.parameters, Sequence) and not isinstance(self.parameters, str):
+        number = whole_number(self.parameters)
+        if number is not None:
+            object.__setattr__(self, "parameters", number)
+        elif isinstance(self.parameters, Sequence) and not isinstance(self.parameters, str):
             number = len(self.parameters)
-        if not isinstance(number, (int, np.integer)) or number < 1:
+        if number is None or number < 1:
             raise TargetError(
                 f"PriorTransform(..., {self.parameters!r}): give the names of the parameters, or their number."
             )
 
     def read(self) -> tuple[Space, list[Distribution]]:
         """Return the space of the parameters, and the uniform distribution on the cube."""
-        if isinstance(self.parameters, (int, np.integer)):
-            size, types = int(self.parameters), {"x": Real(shape=int(self.parameters))}
+        if isinstance(self.parameters, int):
+            size, types = self.parameters, {"x": Real(shape=self.parameters)}
         else:
+            for name in self.parameters:
+                check_name(name)
             size, types = len(self.parameters), {name: Real() for name in self.parameters}
             if len(types) < size:
                 raise TargetError(f"PriorTransform(..., {self.parameters!r}): each parameter needs its own name.")
@@ -71,7 +76,12 @@ class PriorTransform:
         inside = replace(cube.coordinates, lower=np.full(size, _TINY), upper=np.full(size, 1.0 - 2.0**-53))
         cube.coordinates = inside
         cube_map = CubeMap(self.transform, size)
-        cube_map.forward(np.full(size, 0.5))
+        try:
+            cube_map.forward(np.full(size, 0.5))
+        except Error:
+            raise
+        except Exception as error:
+            raise TargetError(f"The prior transform raised {describe(error)} for {size} numbers of 0.5.") from error
         return space_of(types, cube_map), [cube]
 
 
@@ -86,7 +96,13 @@ class CubeMap:
 
     def forward(self, state: FloatArray) -> FloatArray:
         """Return the parameters of a point in the cube."""
-        found = np.asarray(self.transform(state), dtype=np.float64)
+        returned = self.transform(state)
+        found = float_array(returned)
+        if found is None:
+            raise TargetError(
+                f"The prior transform returned {returned!r} for {self.dimension} uniform numbers: it must return one "
+                "parameter for each."
+            )
         if found.shape != (self.dimension,):
             raise TargetError(
                 f"The prior transform returned an array of shape {found.shape} for {self.dimension} uniform numbers: "

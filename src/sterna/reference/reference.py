@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sterna.distributions import Distribution
 from sterna.distributions.base import N_CONSTANTS
 from sterna.engine.densities import family_address
-from sterna.errors import TargetError
+from sterna.errors import OptionError, TargetError, describe
 from sterna.reference.adapters import as_distribution
 from sterna.reference.fitted_reference import FittedReference
 from sterna.reference.prior_transform import PriorTransform
@@ -64,7 +64,7 @@ class Reference:
 
     def __post_init__(self) -> None:
         for name, value in (("draw", self.draw), ("log_density", self.log_density)):
-            if not callable(value):
+            if not callable(value) or isinstance(value, type):
                 raise TargetError(
                     f"A reference needs two functions, but {name} is {value!r}. Parallel tempering draws its first "
                     "chain from the reference in every scan: give draw(rng) and log_density, or a dict of "
@@ -87,7 +87,11 @@ class Reference:
             return space_of(self.space)
         draw = getattr(self.draw, "py_func", self.draw)
         parameters = list(inspect.signature(draw).parameters)[1:]
-        example = draw(np.random.default_rng(0), **{k: value for k, value in (data or {}).items() if k in parameters})
+        values = {k: value for k, value in (data or {}).items() if k in parameters}
+        try:
+            example = draw(np.random.default_rng(0), **values)
+        except Exception as error:
+            raise TargetError(f"The reference's draw raised {describe(error)}.") from error
         try:
             size = np.size(np.asarray(example, dtype=np.float64))
         except (TypeError, ValueError):
@@ -95,6 +99,13 @@ class Reference:
         if example is None or size == 0:
             raise TargetError(f"The reference's draw returned {example!r}; without a space it must return one vector.")
         return space_of({"x": Real(shape=size)})
+
+
+def given_reference(reference: object, prior: object) -> object:
+    """Return the reference, which may be given by the name `prior`, because it usually is one."""
+    if reference is not None and prior is not None:
+        raise OptionError("reference= and prior= are two names for the same thing: give one of them.")
+    return prior if reference is None else reference
 
 
 def space_and_distributions(
@@ -112,6 +123,11 @@ def space_and_distributions(
         return space_of(named, QuantileMap(found) if has_quantiles else None), found
     if as_distribution(reference, "reference") is not None:
         return space_and_distributions({"x": reference})
+    if reference is None:
+        raise TargetError(
+            "There is no reference, from which a run tempers; usually it is the prior. Give "
+            'reference={"mu": sterna.Normal(0, 10), ...}; without a prior, see sterna.FittedReference.'
+        )
     raise TargetError(
         f"reference={reference!r} is neither a dict of distributions nor a sterna.Reference(draw, log_density)."
     )
@@ -121,6 +137,18 @@ def _distribution(name: str, part: object) -> Distribution:
     """Read one variable's distribution."""
     found = as_distribution(part, f"reference[{name!r}]")
     if found is None:
+        if isinstance(part, type) and issubclass(part, Distribution):
+            parameters = ", ".join(name for name in inspect.signature(part).parameters if name != "shape")
+            raise TargetError(
+                f"reference[{name!r}] is the class {part.__name__}: give its parameters, as in "
+                f"sterna.{part.__name__}({parameters})."
+            )
+        if isinstance(part, VariableType):
+            raise TargetError(
+                f"reference[{name!r}] says which values are allowed, but not how they are distributed: give a "
+                "distribution such as sterna.Normal(0, 1). sterna.Real() and its like belong into the space of a "
+                "sterna.Reference or sterna.FittedReference."
+            )
         raise TargetError(
             f"reference[{name!r}] is {part!r}, which is no distribution of sterna, SciPy, NumPyro or PyMC; "
             f"write for instance {{{name!r}: sterna.Normal(0, 1)}}, or give a sterna.Reference(draw, log_density)."

@@ -1,19 +1,24 @@
 """The space of a state: which coordinates of the flat vector belong to which variable."""
 
+import keyword
 import math
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sterna.distributions.base import Distribution, Shape, as_shape, next_inside
 from sterna.errors import TargetError
+from sterna.ground.numbers import float_array, real_number, whole_number
 from sterna.ground.values import BINARY, EXACT, HUGE, INTEGER, REAL
 from sterna.reference.affine import affine_of_many
 from sterna.reference.sticks import break_stick, join_stick
 from sterna.types import FloatArray
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -28,10 +33,10 @@ class VariableType:
 
 
 def _bounds(name: str, lower: float, upper: float) -> tuple[float, float]:
-    try:
-        return float(lower), float(upper)
-    except (TypeError, ValueError):
-        raise TargetError(f"{name}(lower={lower!r}, upper={upper!r}): bounds must be numbers.") from None
+    low, high = real_number(lower), real_number(upper)
+    if low is None or high is None:
+        raise TargetError(f"{name}(lower={lower!r}, upper={upper!r}): bounds must be numbers.")
+    return low, high
 
 
 def Real(lower: float = -math.inf, upper: float = math.inf, *, shape: Shape = ()) -> VariableType:  # noqa: N802
@@ -65,6 +70,11 @@ def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Shape =
         raise TargetError(f"Integer(lower={lower}, upper={upper}): lower must not exceed upper.")
     if any(math.isfinite(bound) and bound != math.floor(bound) for bound in (low, high)):
         raise TargetError(f"Integer(lower={lower}, upper={upper}): bounds must be integers.")
+    if any(abs(bound) > int(EXACT) for bound in (lower, upper) if math.isfinite(float(bound))):
+        raise TargetError(
+            f"Integer(lower={lower}, upper={upper}): finite bounds must lie between -2**53 and 2**53, because integers "
+            "are stored as float64 numbers, which are exact up to there."
+        )
     return VariableType(INTEGER, as_shape(shape), low, high)
 
 
@@ -91,9 +101,10 @@ def Simplex(size: int) -> VariableType:  # noqa: N802
     >>> space["weights"].shape
     (3,)
     """
-    if not isinstance(size, (int, np.integer)) or size < 2:
+    parts = whole_number(size)
+    if parts is None or parts < 2:
         raise TargetError(f"Simplex({size!r}): give the number of parts, an integer of at least 2.")
-    return VariableType(REAL, (size,), 0.0, 1.0, "simplex")
+    return VariableType(REAL, as_shape(parts), 0.0, 1.0, "simplex")
 
 
 @dataclass(frozen=True)
@@ -165,6 +176,15 @@ class Space:
         """Number of coordinates of a state."""
         return self.variables[-1].stop if self.map is None else self.map.dimension
 
+    def checked(self, states: ArrayLike, name: str) -> FloatArray:
+        """Return states of shape (..., dimension) that a user gave, or raise the error of the target `name`."""
+        x = float_array(states)
+        if x is None:
+            raise TargetError(f"A state of {name} is a vector of numbers, not {states!r}.")
+        if x.ndim == 0 or x.shape[-1] != self.dimension:
+            raise TargetError(f"A state of {name} has {self.dimension} coordinates, not {x.shape}.")
+        return x
+
     def prepared(self, states: FloatArray) -> FloatArray:
         """Return the vectors of variables of states of shape (..., dimension)."""
         if self.map is None:
@@ -226,6 +246,8 @@ def check_not_reserved(name: str | None, what: str) -> None:
 
 def check_view(view: View) -> None:
     """Refuse a model of another library whose names are reserved for results."""
+    if not all(hasattr(view, part) for part in ("shown", "dims", "coords", "values", "groups")):
+        raise TargetError(f"view={view!r} is not a view, which sterna.from_pymc and sterna.from_numpyro make.")
     for name in view.shown:
         check_not_reserved(name, "a variable")
     for dims in view.dims.values():
@@ -233,13 +255,20 @@ def check_view(view: View) -> None:
             check_not_reserved(dim, "a dimension")
 
 
-def dims_of(name: str, count: int, view: View | None) -> list[str]:
-    """Return the names of a variable's dimensions; unnamed ones are named as ArviZ does."""
+def dims_of(name: str, count: int, view: View | None, taken: Collection[str] = ()) -> list[str]:
+    """Return the names of a variable's dimensions; unnamed ones are named as ArviZ does.
+
+    A name that is `taken` by a variable gets an underscore, because xarray would take that variable for coordinates.
+    """
     named = list(view.dims.get(name, ())) if view is not None else []
     # xarray would take a variable with the name of a dimension for its coordinates
     named = [None if view is not None and dim in view.shown else dim for dim in named]
     named += [None] * (count - len(named))
-    return [named[axis] or f"{name}_dim_{axis}" for axis in range(count)]
+    return [named[axis] or _free_name(f"{name}_dim_{axis}", taken) for axis in range(count)]
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    return _free_name(f"{name}_", taken) if name in taken else name
 
 
 def coordinates_of(variables: Mapping[str, tuple[Sequence[str], Any]], view: View | None) -> dict[str, Any]:
@@ -258,16 +287,37 @@ def axis_labels(name: str, shape: tuple[int, ...], view: View | None) -> list[Se
     return labels
 
 
+def by_python_names(parts: Mapping[str, Part], what: str) -> dict[str, Part]:
+    """Return a mapping with its keys in the form that Python gives to names in code.
+
+    Python changes the names of parameters: the micro sign of most keyboards, U+00B5, becomes the Greek letter U+03BC.
+    """
+    named: dict[str, Part] = {}
+    for key, part in parts.items():
+        name = unicodedata.normalize("NFKC", key) if isinstance(key, str) else key
+        if name in named:
+            raise TargetError(f"{what} has two keys that are the same name to Python, {name!r}: rename one.")
+        named[name] = part
+    return named
+
+
+def check_name(name: object) -> None:
+    """Refuse what cannot name a variable."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise TargetError(f"{name!r} cannot name a variable: use a Python identifier.")
+    if keyword.iskeyword(name):
+        raise TargetError(f"{name!r} cannot name a variable, because it is a keyword of Python: use {name}_ instead.")
+    check_not_reserved(name, "a variable")
+
+
 def space_of(parts: Mapping[str, Distribution | VariableType], state_map: StateMap | None = None) -> Space:
     """Lay out variables in the order in which they are given."""
     if not parts:
         raise TargetError("The reference is empty: name at least one variable.")
     variables = []
     start = 0
-    for name, part in parts.items():
-        if not isinstance(name, str) or not name.isidentifier():
-            raise TargetError(f"{name!r} cannot name a variable: use a Python identifier.")
-        check_not_reserved(name, "a variable")
+    for name, part in by_python_names(parts, "the reference").items():
+        check_name(name)
         if isinstance(part, Distribution):
             value_type, affine = INTEGER if part.whole else part.coordinates.value_type, part.affine
             size = len(part.coordinates.lower)

@@ -84,7 +84,8 @@ def _dataset(result: "Result", values: Mapping[str, NDArray[Any]], leading: tupl
 
     view = result.target.view
     variables = {
-        name: ((*leading, *dims_of(name, np.ndim(value) - len(leading), view)), value) for name, value in values.items()
+        name: ((*leading, *dims_of(name, np.ndim(value) - len(leading), view, values)), value)
+        for name, value in values.items()
     }
     coordinates = coordinates_of(variables, view)
     coordinates |= {name: np.arange(size) for name, size in zip(leading, result.states.shape, strict=False)}

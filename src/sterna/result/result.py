@@ -115,7 +115,7 @@ class Result:
         import xarray
 
         variables = {
-            name: ((*lead, *dims_of(name, value.ndim - len(lead), self.target.view)), value)
+            name: ((*lead, *dims_of(name, value.ndim - len(lead), self.target.view, values)), value)
             for name, value in values.items()
         }
         coordinates: dict[str, Any] = {name: np.arange(size) for name, size in zip(lead, sizes, strict=True)}

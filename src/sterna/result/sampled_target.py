@@ -51,7 +51,8 @@ class SampledTarget:
         In a result that was pickled or deep-copied, variables that are functions of the state (those of a PyMC or
         NumPyro model, of a prior transform, of a fitted reference) are known at the result's draws only.
         """
-        return self.space.values(states) if self.view is None else self.view.values(states)
+        x = self.space.checked(states, self.name)
+        return self.space.values(x) if self.view is None else self.view.values(x)
 
     def stored(self, draws: Sequence[FloatArray]) -> "SampledTarget":
         """Return the target without its functions: their answers at `draws`, the target chain's first, are kept."""
@@ -78,8 +79,9 @@ def sampled_target(target: PreparedTarget) -> SampledTarget:
     """Return what a result keeps of a target."""
 
     def log_reference(states: FloatArray) -> FloatArray:
-        rows = np.ascontiguousarray(states.reshape(-1, states.shape[-1]))
-        return np.array([evaluate_reference(target.block, row) for row in rows]).reshape(states.shape[:-1])
+        x = target.space.checked(states, target.name)
+        rows = np.ascontiguousarray(x.reshape(-1, x.shape[-1]))
+        return np.array([evaluate_reference(target.block, row) for row in rows]).reshape(x.shape[:-1])
 
     return SampledTarget(target.name, target.space, target.view, target.compiled, log_reference)
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from sterna.errors import OptionError, TargetError
@@ -9,17 +10,30 @@ from sterna.explorers.base import Explorer
 from sterna.explorers.composition import Blocks
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.move import as_move
-from sterna.explorers.table import EXPLORERS
+from sterna.explorers.table import EXPLORERS, GRADIENT_EXPLORERS
+from sterna.reference.reference import given_reference
 from sterna.target.target import Target
 
 if TYPE_CHECKING:
     import pymc
 
+# Names of samplers in other libraries, and the explorer that is nearest.
+KNOWN_ELSEWHERE = {
+    "nuts": "hmc", "hamiltonian": "hmc", "langevin": "mala", "stretch": "evolution", "demetropolis": "evolution",
+    "mh": "metropolis", "rwm": "metropolis", "rwmh": "metropolis", "random_walk": "metropolis", "ess": "elliptical",
+    "ellipticalslice": "elliptical", "elliptical_slice": "elliptical", "heatbath": "heat_bath",
+}  # fmt: skip
+
 
 def as_target(
-    target: object, reference: object, data: Mapping[str, Any] | None, vectorized: bool | str = False
+    target: object,
+    reference: object,
+    data: Mapping[str, Any] | None,
+    vectorized: bool | str = False,
+    prior: object = None,
 ) -> Target:
     """Read what a user gave as the target."""
+    reference = given_reference(reference, prior)
     if isinstance(target, Target):
         _refuse_parts("sterna.Target has its reference", reference, data, vectorized)
         return target
@@ -46,7 +60,7 @@ def as_target(
 def _refuse_parts(what: str, reference: object, data: object, vectorized: bool | str) -> None:
     """Refuse a reference or data beside a target that has its own."""
     if reference is not None or data is not None or vectorized:
-        raise OptionError(f"A {what} and data already: leave out reference=, data= and vectorized=.")
+        raise OptionError(f"A {what} and data already: leave out reference= (or prior=), data= and vectorized=.")
 
 
 def is_pymc(target: object) -> "TypeGuard[pymc.Model]":
@@ -70,12 +84,28 @@ def as_explorer(explorer: object, target: ExplorableTarget) -> Explorer:
         if own is not None and own.name == explorer:
             return own
         if explorer.lower() not in EXPLORERS:
-            names = sorted({*EXPLORERS, *([own.name] if own else [])})
-            raise OptionError(f"explorer={explorer!r} is not known; for this target there are: {', '.join(names)}.")
+            raise OptionError(_unknown_explorer(explorer, target))
         return EXPLORERS[explorer.lower()]()
     if isinstance(explorer, Mapping):
         return Blocks(explorer)
+    if isinstance(explorer, type) and hasattr(explorer, "bind"):
+        raise OptionError(f"explorer={explorer!r} is a class: give an explorer, sterna.{explorer.__name__}().")
+    if isinstance(explorer, (list, tuple)):
+        raise OptionError(
+            f"explorer={explorer!r}: give several explorers as sterna.Cycle(...), which runs all in every scan, "
+            "sterna.Mix(...), which draws one, or sterna.Best(...), which finds the best of them."
+        )
     chosen = as_move(explorer)
     if isinstance(chosen, type) or not hasattr(chosen, "bind"):
         raise OptionError(f"explorer={explorer!r}: give an explorer such as sterna.Slice(passes=3), or its name.")
     return cast(Explorer, chosen)
+
+
+def _unknown_explorer(name: str, target: ExplorableTarget) -> str:
+    """Say that there is no explorer of a name, and which ones the target can use."""
+    own = [target.explorer.name] if target.explorer else []
+    usable = sorted({*own, *(known for known in EXPLORERS if target.has_gradient or known not in GRADIENT_EXPLORERS)})
+    meant = [KNOWN_ELSEWHERE[name.lower()]] if name.lower() in KNOWN_ELSEWHERE else get_close_matches(name, usable, 1)
+    question = f'did you mean "{meant[0]}"? For' if meant and meant[0] in usable else "for"
+    without = "" if target.has_gradient else " without a gradient"
+    return f"explorer={name!r} is not known; {question} this target{without} there are: {', '.join(usable)}."

@@ -1,15 +1,15 @@
 """The options of `sterna.sample`: what a user gave, checked and filled in."""
 
 import os
-from collections.abc import Sized
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sterna.engine.schemes import find_scheme
 from sterna.errors import OptionError
+from sterna.ground.numbers import whole_number
 from sterna.result.settings import Settings
+from sterna.theory.checks import check_schedule
 from sterna.tuning.chains import FIRST_N_CHAINS
 
 MAX_ROUNDS = 40
@@ -28,7 +28,7 @@ class Options:
     n_copies: object = 1
     explorations: object = "auto"
     scheme: object = "deo"
-    schedule: ArrayLike | None = None
+    schedule: object = None
     keep: object = "target"
     thin: object = 1
     keep_log_likelihoods: object = False
@@ -45,7 +45,7 @@ def make_settings(options: Options) -> Settings:
     workers = _number_of_workers(options.workers)
     # more copies than workers would cost time
     copies = workers if _is_auto(options.n_copies) else options.n_copies
-    if options.keep not in ("target", "all"):
+    if not isinstance(options.keep, str) or options.keep not in ("target", "all"):
         raise OptionError(
             f'keep={options.keep!r} is not known: "target" keeps the draws of the target chain, "all" those of all.'
         )
@@ -62,12 +62,12 @@ def make_settings(options: Options) -> Settings:
         scheme=find_scheme(options.scheme).name,
         keep=str(options.keep),
         thin=thin,
-        seed=_whole("seed", options.seed, 0, "give an integer of at least 0", MAX_SEED),
+        seed=_whole("seed", options.seed, 0, "give an integer of at least 0, or None to draw one", MAX_SEED),
         workers=workers,
         explorations=_whole("explorations", explorations, 1, 'give how often a scan explores each chain, or "auto"'),
         auto_explorations=auto_explorations,
         auto_chains=auto_chains,
-        keep_log_likelihoods=bool(options.keep_log_likelihoods),
+        keep_log_likelihoods=check_flag("keep_log_likelihoods", options.keep_log_likelihoods),
     )
 
 
@@ -79,7 +79,7 @@ def _number_of_chains(options: Options, rounds: int) -> tuple[int, bool]:
     """Return the number of chains of the first round, and whether the run finds it."""
     given, automatic = options.n_chains, _is_auto(options.n_chains)
     if automatic and options.schedule is not None:
-        given, automatic = len(options.schedule) if isinstance(options.schedule, Sized) else 0, False
+        given, automatic = len(check_schedule(options.schedule)), False
     if automatic and rounds == 0:
         raise OptionError(
             'n_chains="auto" learns the number of chains during tuning, and n_rounds=0 does not tune: give n_chains.'
@@ -101,15 +101,23 @@ def _number_of_workers(given: object) -> int:
     """Return the number of threads, or of processes if the target runs as Python; by default one per core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     why = "give a number of threads (of processes, if the target runs as Python), an executor, or a pool with a map"
-    evaluates_elsewhere = hasattr(given, "submit") or hasattr(given, "map")
+    evaluates_elsewhere = not isinstance(given, type) and (hasattr(given, "submit") or hasattr(given, "map"))
     return _whole("workers", cores if given is None or evaluates_elsewhere else given, 1, why)
 
 
 def _whole(name: str, value: object, lowest: int, why: str, highest: int | None = None) -> int:
-    """Check that an option is a whole number in its range."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+    """Check that an option is a whole number in its range; a float without a fraction is one too."""
+    number = whole_number(value)
+    if number is None:
         raise OptionError(f"{name}={value!r} is not a whole number, which it must be: {why}.")
-    if value < lowest or (highest is not None and value > highest):
+    if number < lowest or (highest is not None and number > highest):
         bounds = f"at least {lowest}" if highest is None else f"from {lowest} to {highest}"
-        raise OptionError(f"{name}={value} must be {bounds}: {why}.")
-    return int(value)
+        raise OptionError(f"{name}={number} must be {bounds}: {why}.")
+    return number
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Check that an option is True or False, or 1, 0 or None; a string such as "no" would count as true."""
+    if not isinstance(value, (bool, np.bool_)) and value is not None and whole_number(value) not in (0, 1):
+        raise OptionError(f"{name}={value!r}: give True or False.")
+    return bool(value)

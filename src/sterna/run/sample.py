@@ -1,5 +1,6 @@
 """`sterna.sample`: rounds of tuning, then sampling with everything fixed (paper, algorithm NRPT)."""
 
+import secrets
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +11,8 @@ from typing import Any
 from sterna.errors import OptionError
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
+from sterna.ground.keywords import explains_keywords
+from sterna.ground.numbers import whole_number
 from sterna.result.result import Result
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import sampled_target
@@ -18,8 +21,10 @@ from sterna.result.text import count
 from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
 from sterna.run.given import as_explorer, as_target
+from sterna.run.keywords import HINTS
 from sterna.run.loop import run_rounds
-from sterna.run.options import Options, make_settings
+from sterna.run.memory import check_memory
+from sterna.run.options import Options, check_flag, make_settings
 from sterna.run.runtime import Runtime
 from sterna.run.start import start_run
 from sterna.run.state import RunState
@@ -32,23 +37,25 @@ from sterna.workers.blas import one_blas_thread
 from sterna.workers.choice import Teams
 
 
+@explains_keywords("sterna.sample", HINTS)
 def sample(
     target: Any,
     reference: Any = None,
     data: Mapping[str, Any] | None = None,
     *,
+    prior: Any = None,
     n_chains: Any = "auto",
-    n_rounds: int = 10,
-    n_scans: int | None = None,
+    n_rounds: float = 10,
+    n_scans: float | None = None,
     n_copies: Any = 1,
     explorer: Explorer | Callable[..., Any] | Mapping[Any, Any] | str | None = None,
     explorations: Any = "auto",
     scheme: str = "deo",
     schedule: Any = None,
     keep: str = "target",
-    thin: int = 1,
+    thin: float = 1,
     keep_log_likelihoods: bool = False,
-    seed: int = 1,
+    seed: float | None = 1,
     workers: Any = None,
     vectorized: bool | str = False,
     progress: bool | Display = True,
@@ -61,7 +68,7 @@ def sample(
     target
         A log-likelihood function (with `reference`), a `sterna.Target`, a PyMC model, or a built-in model.
     reference, data
-        As in `sterna.Target`; only with a function.
+        As in `sterna.Target`; only with a function. The reference may also be given as `prior`.
     n_chains
         Number of annealed chains, both ends included (the paper's N + 1). By default "auto": twice the global barrier,
         which the tuning rounds measure, and more if exploration is slow. A `schedule` sets it too.
@@ -89,6 +96,7 @@ def sample(
     seed
         The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it). An explorer
         that sterna chooses depends on the measured cost of an evaluation: name one for the same bits on other machines.
+        None draws a seed, which `result.settings.seed` and the report show.
     workers
         How many threads explore, by default one per core; no result depends on it. For a log-likelihood that runs as
         Python: how many processes evaluate it, by default only this one. Or a `concurrent.futures.Executor`, or a pool
@@ -133,7 +141,7 @@ def sample(
         seed,
         workers,
     )
-    given = as_target(target, reference, data, vectorized)
+    given = as_target(target, reference, data, vectorized, prior)
     result = begin_run(given, options, explorer=explorer, progress=progress)
     assert isinstance(result, Result), "nothing asked for a pause"
     return result
@@ -154,13 +162,19 @@ def begin_run(
     if workers is None and prepared.one_thread:
         # a user's Python function is called by one thread alone, unless workers are given
         options = replace(options, workers=1)
+    notes: tuple[str, ...] = ()
+    if options.seed is None:
+        options = replace(options, seed=secrets.randbits(32))
+        notes = (f"The seed {options.seed} was drawn, because seed=None: give seed={options.seed} for the same run.",)
     settings = make_settings(options)
+    if whole_number(workers) is not None:
+        workers = settings.workers
     schedule = uniform_schedule(settings.n_chains)
     if options.schedule is not None:
         schedule = check_schedule(options.schedule, settings.n_chains)
     one_copy_for_python = workers is None and options.n_copies == "auto"
     with running(prepared, explorer, settings, workers, progress, one_copy_for_python) as (runtime, chosen):
-        return finish(runtime, run_rounds(runtime, start_run(runtime, chosen, schedule, began), pause))
+        return finish(runtime, run_rounds(runtime, start_run(runtime, chosen, schedule, began, notes), pause))
 
 
 def continue_run(
@@ -210,10 +224,11 @@ def running(
     one_copy_for_python: bool = False,
 ) -> Iterator[tuple[Runtime, Settings]]:
     """Open what a run needs of this process, and close it at the end; yields it with the settings in use."""
-    display = progress if isinstance(progress, Display) else make_display(bool(progress))
+    display = progress if isinstance(progress, Display) else make_display(check_flag("progress", progress))
     with display, one_blas_thread():
         recipe = default_explorer(target) if explorer is None else as_explorer(explorer, target)
         bound = recipe.bind(target)
+        check_memory(settings, settings.n_chains, target.dimension, bound, recipe.name)
         if one_copy_for_python and bound.python:
             # a user's Python move is called by one thread alone, so that more copies would be no faster
             settings = replace(settings, n_copies=1)

@@ -11,6 +11,7 @@ from sterna.engine.record import new_record
 from sterna.engine.round import Copy, find_start, new_copy, run_scans
 from sterna.errors import InitialStateError
 from sterna.result.settings import Settings
+from sterna.run.memory import check_memory
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState, Seconds, Tuned
 from sterna.types import FloatArray
@@ -19,7 +20,9 @@ from sterna.types import FloatArray
 MAX_STARTING_DRAWS = 1000
 
 
-def start_run(runtime: Runtime, settings: Settings, schedule: FloatArray, began: float) -> RunState:
+def start_run(
+    runtime: Runtime, settings: Settings, schedule: FloatArray, began: float, notes: tuple[str, ...] = ()
+) -> RunState:
     """Return the state before the first scan; `began` is when the user's call began, for the time of compilation."""
     dimension = runtime.target.dimension
     copies = tuple(new_copy(settings.n_chains, dimension) for _ in range(settings.n_copies))
@@ -40,7 +43,7 @@ def start_run(runtime: Runtime, settings: Settings, schedule: FloatArray, began:
             scans_done=np.zeros(settings.n_copies, dtype=np.int64),
             rounds=(),
             evaluations=(0, 0),
-            notes=(),
+            notes=notes,
             seconds=Seconds(compile=0.0),
         ),
     )
@@ -87,6 +90,7 @@ def first_guesses(runtime: Runtime, settings: Settings, schedule: FloatArray, co
 def begin_round(runtime: Runtime, state: RunState) -> RunState:
     """Return the state with empty records and statistics for the round under way."""
     settings, n_chains = state.settings, state.tuned.n_chains
+    check_memory(settings, n_chains, runtime.target.dimension, runtime.bound, runtime.explorer.name)
     if state.is_sampling:
         kept = 1 if settings.keep == "target" else n_chains
     else:

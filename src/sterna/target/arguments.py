@@ -13,6 +13,9 @@ from sterna.reference.space import Space
 from sterna.target.data import Inputs
 from sterna.types import FloatArray
 
+# What functions of other kinds than a density are passed first, by the number of these parameters.
+LEADING = {1: "rng", 2: "i, beta", 3: "x, i, new"}
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -46,7 +49,10 @@ def arguments_of(
                 f"{label} takes {parameter}; sterna passes arguments by name, so list the variables and data by name."
             )
     if len(parameters) < leading:
-        raise TargetError(f"{label} has {len(parameters)} parameters; its first {leading} are passed by position.")
+        raise TargetError(
+            f"{label} has {len(parameters)} parameters; it must begin with ({LEADING[leading]}), which are passed by "
+            "position, whatever their names."
+        )
     available = {*space.names, *data}
     # A parameter with a default that matches nothing keeps its default.
     wanted = [p for p in parameters[leading:] if p.default is p.empty or p.name in available]
@@ -91,6 +97,27 @@ def note_on_unused_variables(arguments: tuple[Argument, ...], label: str, space:
         return []
     outcome = f"{unused[0]} keeps its prior" if len(unused) == 1 else "they keep their priors"
     return [f"{label} does not take {', '.join(unused)} of the reference: {outcome}."]
+
+
+def note_on_similar_data(
+    function: Callable[..., Any], arguments: tuple[Argument, ...], label: str, data: Mapping[str, object]
+) -> list[str]:
+    """Note a parameter that keeps its default though an unused entry of data has nearly its name."""
+    taken = {argument.name for argument in arguments}
+    unused = {name.lower(): name for name in data if name not in taken and "__" not in name}
+    try:
+        parameters = signature_of(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    notes = []
+    for parameter in parameters:
+        near = get_close_matches(parameter.name.lower(), unused, 1) if parameter.name not in taken else []
+        if near:
+            notes.append(
+                f"{label}: {parameter.name} keeps its default, because no data are called so, and "
+                f"data[{unused[near[0]]!r}] is not used."
+            )
+    return notes
 
 
 def python_caller(function: Callable[..., Any], arguments: tuple[Argument, ...], inputs: Inputs) -> Callable[..., Any]:

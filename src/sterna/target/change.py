@@ -34,4 +34,4 @@ def local_change(function: Callable[..., Any], label: str, entry_point: EntryPoi
 
         return evaluate
 
-    return UserFunction(label, entry_point, compile, python_form)
+    return UserFunction(label, entry_point, compile, python_form, given=function)

@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from sterna.engine import callback
 from sterna.engine.program import CONDITIONAL
 from sterna.errors import TargetError
+from sterna.ground.numbers import float_array
 from sterna.target.arguments import arguments_of, python_caller
 from sterna.target.code import EntryCode
 from sterna.target.data import Inputs
-from sterna.target.user_function import EntryPoint, PythonForm, UserFunction
+from sterna.target.user_function import EntryPoint, PythonForm, UserFunction, check_callable
 from sterna.types import FloatArray
 
 ENTRY_POINT = EntryPoint(CONDITIONAL, callback.python_conditional)
@@ -20,14 +19,16 @@ ENTRY_POINT = EntryPoint(CONDITIONAL, callback.python_conditional)
 def conditional_distribution(function: Callable[..., Any], inputs: Inputs) -> UserFunction:
     """Read `conditional(i, beta, ...)`; its Python form writes the log-probabilities into its last argument."""
     label = "conditional"
+    check_callable(function, label)
     arguments = arguments_of(function, label, inputs.space, inputs.data.given, leading=2)
 
     def compile(inputs: Inputs) -> object:
         code = EntryCode(function, arguments, inputs)
+        code.scope["TargetError"] = TargetError
         body = [
             f"values = {code.call('index', 'beta')}",
             "if values.size != count:",
-            "    raise ValueError('conditional returned another number of log-probabilities than of values')",
+            "    raise TargetError('conditional returned another number of log-probabilities than of values.')",
             "carray(as_pointer(weights, float64), count)[:] = values",
             "return 0",
         ]
@@ -37,7 +38,13 @@ def conditional_distribution(function: Callable[..., Any], inputs: Inputs) -> Us
         call = python_caller(function, arguments, inputs)
 
         def evaluate(x: FloatArray, index: int, beta: float, out: FloatArray) -> None:
-            values = np.asarray(call(x, index, beta), dtype=np.float64)
+            returned = call(x, index, beta)
+            values = float_array(returned)
+            if values is None:
+                raise TargetError(
+                    f"{label} returned {returned!r}; it must return the log-probabilities of all {out.size} values of "
+                    "the coordinate."
+                )
             if values.shape != out.shape:
                 raise TargetError(
                     f"{label} returned an array of shape {values.shape}; it must return the log-probabilities of all "
@@ -47,4 +54,4 @@ def conditional_distribution(function: Callable[..., Any], inputs: Inputs) -> Us
 
         return evaluate
 
-    return UserFunction(label, ENTRY_POINT, compile, python_form)
+    return UserFunction(label, ENTRY_POINT, compile, python_form, given=function)

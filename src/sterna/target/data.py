@@ -72,9 +72,10 @@ class Inputs:
 
 def read_data(data: Mapping[str, Any] | None, space: Space) -> Data:
     """Read data, and the arrays that the space itself needs, in the order of the block."""
-    if data is not None and not isinstance(data, Mapping):
-        raise TargetError(f"data= is {_type_of(data)}: give a dict of arrays and numbers by name.")
     given = dict(data or {})
+    for name in given:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise TargetError(f"data[{name!r}] cannot be passed by name: use a Python identifier as its key.")
     for variable in space.variables:
         if variable.name in given:
             raise TargetError(
@@ -82,8 +83,10 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> Data:
             )
         if variable.affine is not None:
             offset, matrix = variable.affine
+            _refuse_own(given, [f"{variable.name}__offset", f"{variable.name}__matrix"])
             given[f"{variable.name}__offset"], given[f"{variable.name}__matrix"] = offset, matrix
     of_map = {} if space.map is None else space.map.data
+    _refuse_own(given, of_map)
     arrays: dict[str, NDArray[Any]] = {}
     reasons: dict[str, str] = {}
     slots: dict[str, int] = {}
@@ -122,6 +125,13 @@ def with_captured(inputs: Inputs, functions: Iterable[object]) -> Inputs:
     return replace(inputs, data=replace(inputs.data, arrays=arrays, slots=slots), captured=captured)
 
 
+def _refuse_own(given: Mapping[str, object], names: Iterable[str]) -> None:
+    """Refuse entries with the names of arrays that sterna itself passes to compiled code."""
+    for name in names:
+        if name in given:
+            raise TargetError(f"data[{name!r}] has a name that sterna uses for this reference: rename it.")
+
+
 def _array_of(value: object) -> NDArray[Any]:
     """Return an array of numbers for compiled code, if a function cannot tell it from what was given."""
     from_jax = type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
@@ -133,6 +143,8 @@ def _array_of(value: object) -> NDArray[Any]:
             )
         raise TypeError(NOT_NUMERIC)
     array = np.array(value, order="C")
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        raise TypeError(f"of {array.dtype}, which Numba does not compile: give numpy.float64 numbers")
     numba.from_dtype(array.dtype)
     if array.dtype.kind not in "biuf":
         raise TypeError(NOT_NUMERIC)

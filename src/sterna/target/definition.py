@@ -13,7 +13,7 @@ from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost
 from sterna.reference.fitted_reference import NOTE
 from sterna.reference.reference import Reference, coordinate_tables, space_and_distributions
-from sterna.reference.space import View, check_view
+from sterna.reference.space import View, by_python_names, check_view
 from sterna.target.batch_function import BatchFunction
 from sterna.target.change import LIKELIHOOD_CHANGE, REFERENCE_CHANGE, local_change
 from sterna.target.data import Inputs, read_data, with_captured
@@ -80,13 +80,15 @@ class Given:
         """Check everything, and compile what can be compiled, except for gradients."""
         began = time.perf_counter()
         check_callable(self.log_likelihood, "log_likelihood")
-        if self.view is not None:
-            check_view(self.view)
-        space, distributions = space_and_distributions(self.reference, self.data)
-        inputs = with_captured(Inputs(space, read_data(self.data, space)), self._given_functions())
+        if self.data is not None and not isinstance(self.data, Mapping):
+            raise TargetError(
+                f"data= is of type {type(self.data).__name__}: give a dict of arrays and numbers by name."
+            )
+        data = by_python_names(self.data or {}, "data")
+        self._check_options()
+        space, distributions = space_and_distributions(self.reference, data)
+        inputs = with_captured(Inputs(space, read_data(data, space)), self._given_functions())
         self._check_state_map(inputs)
-        if self.vectorized not in (False, True, "padded"):
-            raise TargetError(f'vectorized={self.vectorized!r} is not known: give True, False or "padded".')
         functions = tuple(enter(function, inputs, self.compile) for function in self._functions(inputs))
         notes = [] if inputs.fitted is None else [NOTE]
         notes += [note for function in functions for note in function.notes]
@@ -112,6 +114,22 @@ class Given:
             joint = self.reference
             found += [joint.log_density, joint.local_change, joint.draw, joint.gradient]
         return found
+
+    def _check_options(self) -> None:
+        """Refuse options of wrong types."""
+        if not isinstance(self.vectorized, (bool, str)) or self.vectorized not in (False, True, "padded"):
+            raise TargetError(f'vectorized={self.vectorized!r} is not known: give True, False or "padded".')
+        if not isinstance(self.compile, bool):
+            raise TargetError(f"compile={self.compile!r}: give True or False.")
+        if self.explorer is not None and (isinstance(self.explorer, type) or not hasattr(self.explorer, "bind")):
+            raise TargetError(
+                f"explorer={self.explorer!r}: give a target an explorer such as sterna.Slice(passes=3); names, dicts "
+                "and functions can be given to sterna.sample."
+            )
+        if self.kernels is not None and not isinstance(self.kernels, Mapping):
+            raise TargetError(f"kernels={self.kernels!r}: give a dict of kernels by the kernel that each replaces.")
+        if self.view is not None:
+            check_view(self.view)
 
     def _functions(self, inputs: Inputs) -> list[UserFunction]:
         """Read the functions that every run needs."""

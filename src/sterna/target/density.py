@@ -3,15 +3,25 @@
 from collections.abc import Callable
 from typing import Any
 
+from numba import float64, types
+from numba.core.errors import TypingError
+
 from sterna.engine import callback
 from sterna.engine.program import LOG_DENSITY
+from sterna.ground.compilation import overload
 from sterna.reference.sticks import stick_log_jacobian
-from sterna.target.arguments import arguments_of, note_on_flat_vector, note_on_unused_variables, python_caller
+from sterna.target.arguments import (
+    arguments_of,
+    note_on_flat_vector,
+    note_on_similar_data,
+    note_on_unused_variables,
+    python_caller,
+)
 from sterna.target.batch_function import BatchFunction
 from sterna.target.code import EntryCode
 from sterna.target.data import Inputs
 from sterna.target.returned import as_number, as_numbers
-from sterna.target.user_function import EntryPoint, PythonForm, UserFunction
+from sterna.target.user_function import EntryPoint, PythonForm, UserFunction, check_callable
 from sterna.target.vectorized import Vectorized, batch_entry, vectorized_function
 from sterna.types import FloatArray
 
@@ -21,23 +31,38 @@ LIKELIHOOD = EntryPoint(
 REFERENCE = EntryPoint(LOG_DENSITY, callback.python_log_reference, "log_reference", callback.REFERENCE)
 
 
+def log_value(value: float) -> float:
+    """Return the value of a log-density in compiled code, which refuses a truth value when it is compiled."""
+    return value
+
+
+@overload(log_value)
+def _log_value(value: object) -> object:
+    if isinstance(value, (types.Boolean, types.BooleanLiteral)):
+        raise TypingError("it returns a truth value")
+    return lambda value: float64(value)
+
+
 def likelihood(
     function: Callable[..., Any] | BatchFunction, inputs: Inputs, vectorized: Vectorized, independent: bool
 ) -> UserFunction:
     """Read a log-likelihood; under a reference of independent variables, note those that it does not take."""
     label, space = "log_likelihood", inputs.space
+    check_callable(function, label)
     if isinstance(function, BatchFunction):
         return batch_entry(function, label, LIKELIHOOD)
     arguments = arguments_of(function, label, space, inputs.data.given)
     notes = note_on_flat_vector(arguments, label, space)
     if independent:
         notes += note_on_unused_variables(arguments, label, space)
+        notes += note_on_similar_data(function, arguments, label, inputs.data.given)
     if vectorized:
         return vectorized_function(function, arguments, read_log_likelihoods, label, LIKELIHOOD, vectorized, notes)
 
     def compile(inputs: Inputs) -> object:
         code = EntryCode(function, arguments, inputs)
-        terms = [f"float64({code.call()})"]
+        code.scope["log_value"] = log_value
+        terms = [f"log_value({code.call()})"]
         if inputs.fitted is not None:
             terms.append(inputs.fitted.term)
         return code.compile("def entry(state, data):", [f"return {' + '.join(terms)}"], LOG_DENSITY)
@@ -51,7 +76,7 @@ def likelihood(
 
         return evaluate
 
-    return UserFunction(label, LIKELIHOOD, compile, python_form, tuple(notes))
+    return UserFunction(label, LIKELIHOOD, compile, python_form, tuple(notes), function)
 
 
 def read_log_likelihoods(inputs: Inputs, values: object, points: FloatArray) -> FloatArray:
@@ -63,13 +88,15 @@ def read_log_likelihoods(inputs: Inputs, values: object, points: FloatArray) -> 
 def reference_density(function: Callable[..., Any] | BatchFunction, inputs: Inputs) -> UserFunction:
     """Read the log-density of a joint reference; it is stored by fractions of sticks, whose Jacobian is added."""
     label = "the reference's log_density"
+    check_callable(function, label)
     if isinstance(function, BatchFunction):
         return batch_entry(function, label, REFERENCE)
     arguments = arguments_of(function, label, inputs.space, inputs.data.given)
 
     def compile(inputs: Inputs) -> object:
         code = EntryCode(function, arguments, inputs)
-        terms = [f"float64({code.call()})", *(f"stick_log_jacobian(x[{a}:{b}])" for a, b in inputs.sticks)]
+        code.scope["log_value"] = log_value
+        terms = [f"log_value({code.call()})", *(f"stick_log_jacobian(x[{a}:{b}])" for a, b in inputs.sticks)]
         return code.compile("def entry(state, data):", [f"return {' + '.join(terms)}"], LOG_DENSITY)
 
     def python_form(inputs: Inputs) -> PythonForm:
@@ -81,4 +108,4 @@ def reference_density(function: Callable[..., Any] | BatchFunction, inputs: Inpu
         return evaluate
 
     notes = note_on_flat_vector(arguments, label, inputs.space)
-    return UserFunction(label, REFERENCE, compile, python_form, tuple(notes))
+    return UserFunction(label, REFERENCE, compile, python_form, tuple(notes), function)

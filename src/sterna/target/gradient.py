@@ -70,9 +70,10 @@ def likelihood_gradient(
 
     def read(inputs: Inputs, values: Any, points: FloatArray) -> FloatArray:
         out = np.zeros_like(points)
+        parts = pullback.rows(values, len(points), label)
         for k, x in enumerate(points):
-            slopes = values[k] if pullback.is_alone else tuple(part[k] for part in values)
-            store(slopes, x, out[k], inputs.space, inputs.fitted)
+            slopes = tuple(part[k] for part in parts)
+            store(slopes[0] if pullback.is_alone else slopes, x, out[k], inputs.space, inputs.fitted)
         return out
 
     if vectorized:
@@ -80,7 +81,7 @@ def likelihood_gradient(
 
     def compile(inputs: Inputs) -> object:
         lines = [] if inputs.fitted is None else inputs.fitted.pullback
-        return compile_gradient(EntryCode(function, arguments, inputs), pullback, lines)
+        return compile_gradient(EntryCode(function, arguments, inputs), pullback, lines, label)
 
     def python_form(inputs: Inputs) -> PythonForm:
         call, space, fitted = python_caller(function, arguments, inputs), inputs.space, inputs.fitted
@@ -90,7 +91,7 @@ def likelihood_gradient(
 
         return write
 
-    return UserFunction(label, LIKELIHOOD_GRADIENT, compile, python_form)
+    return UserFunction(label, LIKELIHOOD_GRADIENT, compile, python_form, given=function)
 
 
 def reference_gradient(function: Callable[..., Any] | BatchFunction, inputs: Inputs) -> UserFunction:
@@ -104,7 +105,7 @@ def reference_gradient(function: Callable[..., Any] | BatchFunction, inputs: Inp
 
     def compile(inputs: Inputs) -> object:
         lines = [f"add_stick_jacobian_slope(x[{a}:{b}], out[{a}:{b}])" for a, b in inputs.sticks]
-        return compile_gradient(EntryCode(function, arguments, inputs), pullback, lines)
+        return compile_gradient(EntryCode(function, arguments, inputs), pullback, lines, label)
 
     def python_form(inputs: Inputs) -> PythonForm:
         call, sticks = python_caller(function, arguments, inputs), inputs.sticks
@@ -116,15 +117,16 @@ def reference_gradient(function: Callable[..., Any] | BatchFunction, inputs: Inp
 
         return write
 
-    return UserFunction(label, REFERENCE_GRADIENT, compile, python_form)
+    return UserFunction(label, REFERENCE_GRADIENT, compile, python_form, given=function)
 
 
-def compile_gradient(code: EntryCode, pullback: Pullback, last_lines: list[str]) -> object:
+def compile_gradient(code: EntryCode, pullback: Pullback, last_lines: list[str], label: str) -> object:
     """Compile an entry that stores what the user's gradient returns, and then runs some more lines."""
     body = [
         f"out = carray(as_pointer(gradient, float64), {pullback.space.dimension})",
         "out[:] = 0.0",
         f"values = {code.call()}",
+        *pullback.checks(code, label),
         *pullback.lines(code),
         *last_lines,
         "return 0",

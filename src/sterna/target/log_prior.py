@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.errors import TargetError
+from sterna.ground.numbers import whole_number
 from sterna.reference.fitted_reference import FittedReference
-from sterna.reference.space import VariableType
+from sterna.reference.space import VariableType, by_python_names
 from sterna.target.arguments import signature_of
 from sterna.target.target import Target
 
@@ -54,9 +54,17 @@ def from_log_prior(
     for name, function in (("log_likelihood", log_likelihood), ("log_prior", log_prior)):
         if not callable(function):
             raise TargetError(f"from_log_prior({name}={function!r}): give a function.")
-    variables = ["x"] if isinstance(space, (int, np.integer)) else list(space)
-    available = [*variables, *(data or {})]
-    vector = "x" if isinstance(space, (int, np.integer)) or "x" not in available else "all_variables"
+    size = whole_number(space)
+    if size is None and not isinstance(space, Mapping):
+        raise TargetError(
+            f"from_log_prior(space={space!r}): give a dict of variables, such as "
+            '{"mu": sterna.Real(), "sigma": sterna.Real(lower=0)}, or the number of entries of one vector.'
+        )
+    if data is not None and not isinstance(data, Mapping):
+        raise TargetError(f"data= is of type {type(data).__name__}: give a dict of arrays and numbers by name.")
+    variables = list(by_python_names(space, "space")) if isinstance(space, Mapping) else ["x"]
+    available = [*variables, *by_python_names(data or {}, "data")]
+    vector = "x" if size is not None or "x" not in available else "all_variables"
     prior, prior_call = _call_of(log_prior, "log_prior", available, vector)
     likelihood, likelihood_call = _call_of(log_likelihood, "log_likelihood", available, vector)
     parameters = list(dict.fromkeys([*prior, *likelihood]))

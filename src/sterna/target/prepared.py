@@ -10,17 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from sterna.engine.callback import GRADIENT, Entry
 from sterna.engine.evaluation import evaluate, evaluate_gradient
 from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program
-from sterna.errors import EvaluationError, TargetError
+from sterna.errors import EvaluationError, OptionError, TargetError
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost, measured
+from sterna.ground.numbers import float_array, real_number
 from sterna.ground.values import BINARY, REAL
 from sterna.reference.fitted_reference import FittedMap
-from sterna.reference.space import Space, View
+from sterna.reference.space import Space, View, by_python_names
 from sterna.target.batch_function import BatchFunction, SinglePoint
 from sterna.target.conditional import conditional_distribution
 from sterna.target.data import suspicious_entries
 from sterna.target.definition import Definition
-from sterna.target.density import LIKELIHOOD, REFERENCE
+from sterna.target.failures import find_failure
 from sterna.target.gradient import LIKELIHOOD_GRADIENT, REFERENCE_GRADIENT
 from sterna.target.move import own_move
 from sterna.target.user_function import EnteredFunction, PythonForm, UserFunction, enter
@@ -192,18 +193,13 @@ class PreparedTarget:
         found = suspicious_entries(self._inputs.data)
         return f" Note that {'; '.join(found)}." if found else ""
 
-    def python_error(self, state: FloatArray, error: Exception) -> Exception:
-        """Return the error of the same type that Python raises where compiled code did: its message says more."""
-        if not self.compiled or self.moves:
-            return error
-        for one in self._functions:
-            if one.function.entry_point in (LIKELIHOOD, REFERENCE):
-                try:
-                    one.function.python_form(self._inputs)(state)
-                except Exception as found:
-                    if type(found) is type(error):
-                        return found
-        return error
+    def failure(self, state: FloatArray, error: Exception) -> tuple[str, Exception]:
+        """Return the name of the user's function that failed, and the error as Python raises it, which says more."""
+        return find_failure(error, [*self._functions, *self._functions_of_explorers], state, self._inputs)
+
+    def label(self, handle: int) -> str:
+        """Return the name, for messages, of a function that runs as Python."""
+        return next(one.function.label for one in self._python_functions if one.entry.handle == handle)
 
     @property
     def has_gradient(self) -> bool:
@@ -243,9 +239,7 @@ class PreparedTarget:
         """Return (log-reference, log-likelihood) at a flat state or at variables given by name."""
         if state is None:
             state = self._state_of(values)
-        x = np.ascontiguousarray(state, dtype=np.float64)
-        if x.shape != (self.dimension,):
-            raise TargetError(f"A state of {self.name} has {self.dimension} coordinates, not {x.shape}.")
+        x = self._one_state(state)
         log_densities = np.zeros(N_LOG_DENSITIES)
         if not self._is_inside(x):
             return -math.inf, -math.inf
@@ -257,13 +251,25 @@ class PreparedTarget:
 
     def gradient(self, state: FloatArray, beta: float = 1.0) -> FloatArray:
         """Return the gradient of log-reference + beta * log-likelihood at a flat state, by stored coordinate."""
+        x, power = self._one_state(state), real_number(beta)
+        if power is None or not math.isfinite(power):
+            raise OptionError(f"gradient(beta={beta!r}): give a number, from 0 (the reference) to 1 (the target).")
+        if not self._is_inside(x):
+            raise TargetError(f"There is no gradient at {self.describe_point(x)}, which is outside of the support.")
         self.prepare_gradient()
-        x = np.ascontiguousarray(state, dtype=np.float64)
         gradient, scratch = np.zeros(self.dimension), np.zeros(self.dimension)
-        evaluate_gradient(self.block, x, beta, np.zeros(N_LOG_DENSITIES), gradient, scratch)
+        evaluate_gradient(self.block, x, power, np.zeros(N_LOG_DENSITIES), gradient, scratch)
         return gradient
 
+    def _one_state(self, state: ArrayLike) -> FloatArray:
+        """Return a state that compiled code can read, after a check of its shape."""
+        x = self.space.checked(state, self.name)
+        if x.ndim != 1:
+            raise TargetError(f"A state of {self.name} has {self.dimension} coordinates, not {x.shape}.")
+        return np.ascontiguousarray(x)
+
     def _state_of(self, values: Mapping[str, ArrayLike]) -> FloatArray:
+        values = by_python_names(values, "log_densities")
         if set(values) != set(self.space.names):
             raise TargetError(
                 f"log_densities got values for {', '.join(values) or 'nothing'}; "
@@ -273,7 +279,9 @@ class PreparedTarget:
             raise TargetError(f"{self.name} is stored in other coordinates than its variables: give the flat state.")
         parts = []
         for v in self.space.variables:
-            part = np.asarray(values[v.name], dtype=np.float64)
+            part = float_array(values[v.name])
+            if part is None:
+                raise TargetError(f"{v.name!r} must be a number or an array of numbers, not {values[v.name]!r}.")
             if v.transform != "none":
                 raise TargetError(f"{v.name!r} is stored in other coordinates than its own: give the flat state.")
             if part.shape != v.shape:
@@ -290,14 +298,15 @@ class PreparedTarget:
 
     def values(self, states: FloatArray) -> dict[str, NDArray[Any]]:
         """Return all variables by name, in their own shapes, from states of shape (..., dimension)."""
-        return self.space.values(states) if self.view is None else self.view.values(states)
+        x = self.space.checked(states, self.name)
+        return self.space.values(x) if self.view is None else self.view.values(x)
 
     def describe_point(self, state: FloatArray) -> str:
         """Name the variables and values of a state, for messages."""
         parts = []
         for name, value in self.values(state).items():
-            text = np.array2string(value, precision=17, threshold=12, max_line_width=10**6)
-            parts.append(f"{name}={text}")
+            text = np.array2string(value, precision=17, threshold=12, max_line_width=10**6).replace("\n", "")
+            parts.append(f"{name}={text if np.ndim(value) else repr(np.asarray(value).item())}")
         return ", ".join(parts)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sterna.errors import TargetError
+from sterna.ground.numbers import float_array
 from sterna.reference.affine import affine_pullback
 from sterna.reference.space import Space, Variable
 from sterna.reference.sticks import add_stick_jacobian_slope, stick_pullback
@@ -16,6 +17,23 @@ from sterna.types import FloatArray
 def natural_begin(space: Space, variable: Variable) -> int:
     """Where a variable begins in the flat vector that users see."""
     return sum(v.natural_size for v in space.variables if v.start < variable.start)
+
+
+def size_check(value: str, shape: tuple[int, ...], what: str) -> list[str]:
+    """Return code that raises an error if an array has another shape; compiled messages are constant."""
+    differs = f"len({value}) != {shape[0]}" if len(shape) == 1 else f"{value}.shape != {shape}"
+    return [
+        f"if {differs}:",
+        f"    raise TargetError({f'{what} an array of another shape than {shape}.'!r})",
+    ]
+
+
+def _as_array(value: object, label: str) -> FloatArray:
+    """Return a gradient, or a part of it, as an array of numbers."""
+    found = float_array(value)
+    if found is None:
+        raise TargetError(f"{label} returned {value!r}, which is no array of numbers.")
+    return found
 
 
 @dataclass(frozen=True)
@@ -43,6 +61,23 @@ class Pullback:
         }
         return [self._line(code, index, v) for index, v in enumerate(self.variables)]
 
+    def checks(self, code: EntryCode, label: str) -> list[str]:
+        """Return code that refuses `values` of other shapes, which would be read beyond their ends, or repeated.
+
+        A number in place of an array has no shape, so the code does not compile, and Python raises the error.
+        """
+        code.scope["TargetError"] = TargetError
+        if self.flat:
+            return size_check("values", (self.natural_size,), f"{label} returned")
+        shaped = [(k, v) for k, v in enumerate(self.variables) if v.shape != ()]
+        parts = [(f"values[{k}]" if len(self.variables) > 1 else "values", v) for k, v in shaped]
+        return [line for part, v in parts for line in size_check(part, v.shape, f"{label} returned, for {v.name},")]
+
+    @property
+    def natural_size(self) -> int:
+        """Length of the flat vector that users see."""
+        return sum(v.natural_size for v in self.space.variables)
+
     def _line(self, code: EntryCode, index: int, v: Variable) -> str:
         begin = natural_begin(self.space, v)
         if self.flat:
@@ -68,7 +103,7 @@ class Pullback:
         """Store a gradient in Python, and check its shapes."""
         out[:] = 0.0
         for v, value in zip(self.variables, self._by_variable(values, label), strict=True):
-            part = np.asarray(value, dtype=np.float64)
+            part = _as_array(value, label)
             if not self.flat and part.shape != v.shape:
                 raise TargetError(f"{label} returned shape {part.shape} for {v.name}, whose shape is {v.shape}.")
             slopes = np.ascontiguousarray(part.ravel())
@@ -79,11 +114,29 @@ class Pullback:
             else:
                 out[v.start : v.stop] = slopes
 
+    def rows(self, values: object, count: int, label: str) -> list[FloatArray]:
+        """Take the gradients of a vectorised function apart: arrays with a row for each of `count` points."""
+        parts = (values,) if self.is_alone else values
+        names = [f"a vector of {self.natural_size}"] if self.flat else [v.name for v in self.variables]
+        if not isinstance(parts, (tuple, list)) or len(parts) != len(names):
+            raise TargetError(
+                f"{label} must return one array for each of {', '.join(names)}, as a tuple in this order; with "
+                f"vectorized=True each of them has a row for each point."
+            )
+        arrays = [_as_array(part, label) for part in parts]
+        for name, array in zip(names, arrays, strict=True):
+            if array.ndim == 0 or len(array) != count:
+                raise TargetError(
+                    f"{label} returned shape {array.shape} for {name} of {count} points; with vectorized=True it must "
+                    "return a row for each point."
+                )
+        return arrays
+
     def _by_variable(self, values: object, label: str) -> Sequence[object]:
         """Take a gradient apart."""
         if self.flat:
-            size = sum(v.natural_size for v in self.space.variables)
-            whole = np.asarray(values, dtype=np.float64)
+            size = self.natural_size
+            whole = _as_array(values, label)
             if whole.shape != (size,):
                 raise TargetError(f"{label} returned an array of shape {whole.shape}; it must return {size} numbers.")
             return [whole[natural_begin(self.space, v) :][: v.natural_size] for v in self.variables]

@@ -17,6 +17,13 @@ def as_number(value: Any, label: str) -> float:
         raise TargetError(
             f"{label} returned a {kind} of {len(value)}; it must return one number, and nothing beside it."
         )
+    if isinstance(value, (bool, np.bool_)):
+        raise TargetError(
+            f"{label} returned {bool(value)}, a truth value; it must return one number, such as 0.0 where a condition "
+            "holds and -inf where it does not."
+        )
+    if isinstance(value, (str, bytes)):
+        raise TargetError(f"{label} returned {value!r}; it must return one number.")
     if np.ndim(value) != 0:
         raise TargetError(
             f"{label} returned an array of shape {np.shape(value)}; it must return one number (did you forget a sum?)."
@@ -25,6 +32,8 @@ def as_number(value: Any, label: str) -> float:
         if np.iscomplexobj(value):
             raise TypeError
         return float(value)
+    except OverflowError:
+        raise TargetError(f"{label} returned an integer beyond 1.8e308, the largest float64 number.") from None
     except (TypeError, ValueError):
         raise TargetError(f"{label} returned {value!r}; it must return one number.") from None
 

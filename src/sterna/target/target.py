@@ -10,6 +10,8 @@ from sterna.engine.callback import Entry
 from sterna.engine.program import Program
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost
+from sterna.ground.keywords import explains_keywords
+from sterna.reference.reference import given_reference
 from sterna.reference.space import Space, View
 from sterna.target.batch_function import BatchFunction
 from sterna.target.definition import Definition, Given
@@ -19,6 +21,22 @@ from sterna.target.vectorized import Vectorized
 from sterna.types import FloatArray, IntArray
 
 MAX_NAMES_SHOWN = 8
+
+# What users of other libraries may call the arguments of a target.
+HINTS = {
+    **dict.fromkeys(
+        ("loglikelihood", "loglike", "log_like", "likelihood", "log_prob", "log_prob_fn", "logp", "lnlike"),
+        "the function is the first argument, log_likelihood",
+    ),
+    **dict.fromkeys(("grad", "log_likelihood_gradient", "dlogp", "jac"), "give gradient="),
+    **dict.fromkeys(("args", "kwargs", "observed", "observations", "y"), 'give data by name, as in data={"y": y}'),
+    **dict.fromkeys(("vectorize", "batch", "batched"), "give vectorized=True for a function of many points at once"),
+    **dict.fromkeys(("jit", "njit"), "functions are compiled if they can be; compile=False runs them as Python"),
+    **dict.fromkeys(
+        ("n_chains", "n_rounds", "n_scans", "n_copies", "seed", "workers", "progress", "schedule", "scheme", "keep"),
+        "it is an option of sterna.sample",
+    ),
+}
 
 
 class Target:
@@ -33,7 +51,8 @@ class Target:
         Numba can compile it; otherwise it runs as Python, and `notes` says why.
     reference
         A dict of named distributions (`{"mu": sterna.Normal(0, 10)}`), of sterna, `scipy.stats`, NumPyro or PyMC
-        (`pm.Normal.dist(0, 10)`), or a `sterna.Reference`, `sterna.PriorTransform` or `sterna.FittedReference`.
+        (`pm.Normal.dist(0, 10)`), or a `sterna.Reference`, `sterna.PriorTransform` or `sterna.FittedReference`. May
+        also be given as `prior`.
     data
         Observed arrays and numbers, passed to the functions by name. Lists and tuples of numbers become arrays. An
         object that may behave differently from an array, such as a Series, is passed as it is, and functions that take
@@ -71,12 +90,14 @@ class Target:
     (-3.2215236261987186, -2.5)
     """
 
+    @explains_keywords("sterna.Target", HINTS)
     def __init__(
         self,
         log_likelihood: Callable[..., Any] | BatchFunction,
-        reference: object,
+        reference: object = None,
         data: Mapping[str, Any] | None = None,
         *,
+        prior: object = None,
         local_change: Callable[..., Any] | None = None,
         gradient: Callable[..., Any] | BatchFunction | None = None,
         vectorized: Vectorized = False,
@@ -87,7 +108,17 @@ class Target:
         name: str | None = None,
     ) -> None:
         given = Given(
-            log_likelihood, reference, data, local_change, gradient, vectorized, compile, explorer, kernels, view, name
+            log_likelihood,
+            given_reference(reference, prior),
+            data,
+            local_change,
+            gradient,
+            vectorized,
+            compile,
+            explorer,
+            kernels,
+            view,
+            name,
         )
         self._set(given.define())
 

@@ -4,6 +4,7 @@ There are six kinds (density, change, gradient, draw, move, conditional), each i
 a function is called. All else is the same for all of them.
 """
 
+import inspect
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,6 +50,8 @@ class UserFunction:
     """Return what the callback calls. It must not refer to the target, or neither would ever be freed."""
     notes: tuple[str, ...] = ()
     """Remarks on its parameters."""
+    given: object = None
+    """What the user gave, by which compiled code that raises is recognised."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +105,18 @@ def _owning(entered: EnteredFunction) -> EnteredFunction:
 
 
 def check_callable(function: object, label: str) -> None:
-    """Refuse what is not a function."""
+    """Refuse what is not a function that can return a value."""
     if not callable(function):
         raise TargetError(f"{label}={function!r} is not a function.")
+    name = getattr(function, "__name__", type(function).__name__)
+    if isinstance(function, type):
+        raise TargetError(
+            f"{label} is the class {name}: give a function, or an object of the class that can be called."
+        )
+    plain = getattr(function, "py_func", function)
+    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
+        raise TargetError(
+            f"{label}: {name} is an async function, which returns no value when called: write def {name}."
+        )
+    if inspect.isgeneratorfunction(plain):
+        raise TargetError(f"{label}: {name} is a generator, because it contains yield: write return instead.")

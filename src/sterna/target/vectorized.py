@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sterna.errors import Error, EvaluationError, TargetError
+from sterna.errors import Error, EvaluationError, TargetError, describe
 from sterna.ground.user_function import CannotCompile
 from sterna.target.arguments import Argument
 from sterna.target.batch_function import BatchFunction, SinglePoint
@@ -101,8 +101,7 @@ def _call(
         scalars = [name for name, shape in shapes.items() if len(shape) == 1]
         hint = f"; beside an array of data, {scalars[0]} is written as {scalars[0]}[:, None]" if scalars else ""
         raise EvaluationError(
-            f"{label} raised {type(error).__name__}: {str(error).strip()}. With vectorized=True it gets a row for each "
-            f"point ({each}){hint}."
+            f"{label} raised {describe(error)}. With vectorized=True it gets a row for each point ({each}){hint}."
         ) from error
 
 

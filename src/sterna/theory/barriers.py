@@ -7,15 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
-from sterna.theory.checks import check_number, check_whole
+from sterna.theory.checks import check_betas, check_function, check_number, check_numbers, check_whole
 from sterna.types import FloatArray
-
-
-def _betas(beta: ArrayLike) -> FloatArray:
-    betas = np.asarray(beta, dtype=np.float64)
-    if not ((betas >= 0) & (betas <= 1)).all():
-        raise OptionError(f"beta={np.array2string(betas, threshold=10)} is not valid: give numbers from 0 to 1.")
-    return betas
 
 
 def _normal_scale(dim: int) -> float:
@@ -39,7 +32,7 @@ def normal_local_barrier(beta: ArrayLike, dim: int = 5, precision: float = 5.0) 
     array([2. , 0.4])
     """
     excess = _check_precision(precision) - 1.0
-    return np.asarray(_normal_scale(dim) * abs(excess) / (1.0 + _betas(beta) * excess))
+    return np.asarray(_normal_scale(dim) * abs(excess) / (1.0 + check_betas(beta) * excess))
 
 
 def normal_barrier(beta: ArrayLike = 1.0, dim: int = 5, precision: float = 5.0) -> FloatArray:
@@ -51,7 +44,7 @@ def normal_barrier(beta: ArrayLike = 1.0, dim: int = 5, precision: float = 5.0) 
     np.float64(3.0)
     """
     excess = _check_precision(precision) - 1.0
-    return np.asarray(_normal_scale(dim) * np.abs(np.log1p(_betas(beta) * excess)))[()]
+    return np.asarray(_normal_scale(dim) * np.abs(np.log1p(check_betas(beta) * excess)))[()]
 
 
 def _even_share(betas: FloatArray, k: int, a: float) -> FloatArray:
@@ -71,7 +64,7 @@ def discrete_local_barrier(beta: ArrayLike, k: int = 2, a: float = 100.0) -> Flo
     >>> discrete_local_barrier([0.0, 1.0], k=2, a=100.0).round(4)
     array([1.1052, 0.0303])
     """
-    even = _even_share(_betas(beta), k, a)
+    even = _even_share(check_betas(beta), k, a)
     return np.asarray(even * (1.0 - even) * abs(math.log(a)))
 
 
@@ -83,7 +76,7 @@ def discrete_barrier(beta: ArrayLike = 1.0, k: int = 2, a: float = 100.0) -> Flo
     >>> discrete_barrier(k=2, a=100.0).round(4)
     np.float64(0.3934)
     """
-    return np.asarray(np.abs(_even_share(_betas(beta), k, a) - _even_share(np.zeros(()), k, a)))[()]
+    return np.asarray(np.abs(_even_share(check_betas(beta), k, a) - _even_share(np.zeros(()), k, a)))[()]
 
 
 def high_dimensional_local_barrier(beta: ArrayLike, dim: int, deviation: Callable[[float], float]) -> FloatArray:
@@ -97,7 +90,8 @@ def high_dimensional_local_barrier(beta: ArrayLike, dim: int, deviation: Callabl
     np.float64(9.997)
     """
     size = check_whole("dim", dim, 1, "there must be at least one coordinate")
-    betas = _betas(beta)
+    check_function("deviation", deviation, "give the standard deviation of V as a function of beta")
+    betas = check_betas(beta)
     values = np.array([deviation(at) for at in betas.flat], dtype=np.float64).reshape(betas.shape)
     return np.asarray(math.sqrt(size / math.pi) * values)[()]
 
@@ -127,7 +121,8 @@ def multimodal_barrier(weights: ArrayLike, barriers: ArrayLike) -> FloatArray:
     >>> multimodal_barrier([0.75, 0.25], [[1.0, 3.0], [3.0, 2.0]])
     np.float64(1.8125)
     """
-    p, pairs = np.asarray(weights, dtype=np.float64), np.asarray(barriers, dtype=np.float64)
+    p = check_numbers("weights", weights, "give the weight of each mode")
+    pairs = check_numbers("barriers", barriers, "give the barrier between each pair of modes")
     if p.ndim != 1 or not (p >= 0).all() or not math.isclose(p.sum(), 1.0, rel_tol=1e-9):
         raise OptionError(f"weights={weights!r} are not valid: give nonnegative weights of the modes that sum to 1.")
     if pairs.shape[-2:] != (p.size, p.size):
@@ -147,4 +142,5 @@ def barrier_rejection(cumulative: Callable[[FloatArray], ArrayLike], schedule: A
     >>> barrier_rejection(lambda beta: discrete_barrier(beta, a=1e4), [0.0, 0.5, 1.0]).round(3)
     array([0.393, 0.007])
     """
-    return np.diff(np.asarray(cumulative(_betas(schedule)), dtype=np.float64))
+    check_function("cumulative", cumulative, "give the barrier up to beta as a function of beta")
+    return np.diff(np.asarray(cumulative(check_betas(schedule, "schedule")), dtype=np.float64))

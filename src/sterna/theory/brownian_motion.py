@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
-from sterna.theory.checks import check_start, check_time, check_whole
+from sterna.theory.checks import check_numbers, check_start, check_time, check_whole
 from sterna.theory.reflection import fold, folded_cdf
 from sterna.theory.streams import BROWNIAN_MOTION, new_stream
 from sterna.types import FloatArray
@@ -23,7 +23,7 @@ def brownian_motion_path(times: ArrayLike, start: float = 0.0, seed: int = 1) ->
     >>> brownian_motion_path([0.0, 0.5, 1.0], start=0.25)[0]
     np.float64(0.25)
     """
-    clock = np.asarray(times, dtype=np.float64)
+    clock = check_numbers("times", times, "give a list of times")
     if clock.ndim != 1 or not np.isfinite(clock).all() or (clock < 0).any() or (np.diff(clock) < 0).any():
         raise OptionError(
             f"times={np.array2string(clock, threshold=10)} must be finite times that do not decrease, from 0."
@@ -41,7 +41,7 @@ def brownian_motion_ends(time: float, n_paths: int, start: float = 0.0, seed: in
     >>> brownian_motion_ends(0.0, n_paths=2, start=0.25)
     array([0.25, 0.25])
     """
-    size = check_whole("n_paths", n_paths, 1, "give the number of paths, at least 1")
+    size = check_whole("n_paths", n_paths, 1, "give the number of paths, at least 1", bytes_each=8)
     _, generator = new_stream(seed, BROWNIAN_MOTION)
     return fold(check_start(start) + math.sqrt(check_time(time)) * generator.standard_normal(size))
 
@@ -57,7 +57,7 @@ def brownian_motion_cdf(place: ArrayLike, time: float, start: float = 0.0) -> Fl
     from scipy.special import ndtr
 
     until, first = check_time(time), check_start(start)
-    positions = np.asarray(place, dtype=np.float64)
+    positions = check_numbers("place", place, "give one position or several")
     if until == 0:
         return np.where(positions >= first, 1.0, 0.0)
     if until > _MIXING_TIME:

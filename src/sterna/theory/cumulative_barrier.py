@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sterna.theory.checks import check_betas
 from sterna.theory.monotone import MonotoneCubic
 from sterna.types import FloatArray
 
@@ -26,10 +27,10 @@ class Barrier:
         return self.jump + float(self.smooth.y[-1])
 
     def cumulative(self, beta: ArrayLike) -> FloatArray:
-        """Lambda(beta), from 0 at beta = 0."""
-        at = np.asarray(beta, dtype=np.float64)
+        """Lambda(beta), from 0 at beta = 0, for any beta from 0 to 1."""
+        at = check_betas(beta)
         return np.where(at > 0, self.jump + self.smooth(at), 0.0)
 
     def local(self, beta: ArrayLike) -> FloatArray:
         """lambda(beta), the slope of the cumulative barrier beyond the jump."""
-        return self.smooth.derivative(beta)
+        return self.smooth.derivative(check_betas(beta))

@@ -6,11 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.errors import OptionError
-from sterna.theory.checks import check_number, check_schedule, check_whole
+from sterna.theory.checks import check_betas, check_function, check_number, check_schedule, check_whole
 from sterna.theory.cumulative_barrier import Barrier
 from sterna.types import FloatArray
 
 Generator = Callable[[ArrayLike], FloatArray]
+
+
+def _positions(position: ArrayLike) -> FloatArray:
+    """Return positions on the way from the reference, 0, to the target, 1."""
+    return check_betas(position, "position", "positions from 0 to 1")
 
 
 def uniform_generator() -> Generator:
@@ -21,7 +26,7 @@ def uniform_generator() -> Generator:
     >>> generated_schedule(uniform_generator(), 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    return lambda position: np.asarray(position, dtype=np.float64)
+    return _positions
 
 
 def geometric_generator(gamma: float) -> Generator:
@@ -40,9 +45,7 @@ def geometric_generator(gamma: float) -> Generator:
         raise OptionError(f"gamma={gamma!r} is not valid: {advice}.")
     # expm1 is accurate for gamma near 1; both ends are exact
     scale = np.log(power)
-    return lambda position: np.asarray(
-        power * np.expm1(-np.asarray(position, dtype=np.float64) * scale) / (power * np.expm1(-scale))
-    )
+    return lambda position: np.asarray(power * np.expm1(-_positions(position) * scale) / (power * np.expm1(-scale)))
 
 
 def optimal_generator(barrier: Barrier | Callable[[FloatArray], ArrayLike]) -> Generator:
@@ -59,6 +62,7 @@ def optimal_generator(barrier: Barrier | Callable[[FloatArray], ArrayLike]) -> G
     array([0. , 0.2, 1. ])
     """
     cumulative = barrier.smooth if isinstance(barrier, Barrier) else barrier
+    check_function("barrier", cumulative, "give the barrier up to beta as a function of beta, or that of a round")
     total = float(np.asarray(cumulative(np.ones(1)))[0])
     if not np.isfinite(total):
         raise OptionError(f"The cumulative barrier is {total} at beta=1; give a barrier that is finite there.")
@@ -66,7 +70,7 @@ def optimal_generator(barrier: Barrier | Callable[[FloatArray], ArrayLike]) -> G
         return uniform_generator()
 
     def generate(position: ArrayLike) -> FloatArray:
-        positions = np.asarray(position, dtype=np.float64)
+        positions = _positions(position)
         low, high = np.zeros(positions.shape), np.ones(positions.shape)
         # bisection, because a barrier may have flat pieces, whose slope is 0
         for _ in range(80):
@@ -86,5 +90,6 @@ def generated_schedule(generator: Generator, n_chains: int) -> FloatArray:
     >>> generated_schedule(lambda position: position**2, 3)
     array([0.  , 0.25, 1.  ])
     """
+    check_function("generator", generator, "give one such as sterna.theory.uniform_generator()")
     size = check_whole("n_chains", n_chains, 2, "there must be at least 2 chains, the reference and the target")
     return check_schedule(generator(np.linspace(0.0, 1.0, size)), size)

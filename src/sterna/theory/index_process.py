@@ -100,7 +100,7 @@ def simulate_index_process(
     array([0, 1, 2, 2, 1, 0, 0], dtype=int32)
     """
     acceptance = padded_acceptance(rejection)
-    size = check_whole("n_scans", n_scans, 0, "give the number of scans, at least 0")
+    size = check_whole("n_scans", n_scans, 0, "give the number of scans, at least 0", bytes_each=5)
     chain = check_whole("start", start, 0, "give the number of a chain, from 0")
     if chain > acceptance.size - 2:
         raise OptionError(f"start={start}: there are {acceptance.size - 1} chains; give an integer below that.")
@@ -163,7 +163,7 @@ def simulate_round_trips(rejection: ArrayLike, n_trips: int, scheme: str = "deo"
     True
     """
     acceptance = padded_acceptance(rejection)
-    size = check_whole("n_trips", n_trips, 1, "give the number of round trips, at least 1")
+    size = check_whole("n_trips", n_trips, 1, "give the number of round trips, at least 1", bytes_each=16)
     expected = expected_round_trip_time(rejection, scheme)
     if math.isinf(expected):
         pair = int(np.argmax(np.asarray(rejection) >= 1))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sterna.errors import OptionError
 from sterna.ground.compilation import compiled
 from sterna.ground.streams import Stream, exponential
-from sterna.theory.checks import check_direction, check_number, check_start, check_time, check_whole
+from sterna.theory.checks import check_direction, check_number, check_numbers, check_start, check_time, check_whole
 from sterna.theory.poisson import poisson_probabilities
 from sterna.theory.reflection import fold, folded_cdf
 from sterna.theory.scaled_index_process import ScaledPath
@@ -126,7 +126,7 @@ def piecewise_deterministic_ends(
     array([0.25, 0.25])
     """
     points, hazards = _hazard_table(hazard)
-    ends = np.empty(check_whole("n_paths", n_paths, 1, "give the number of paths, at least 1"))
+    ends = np.empty(check_whole("n_paths", n_paths, 1, "give the number of paths, at least 1", bytes_each=8))
     words, _ = new_stream(seed, PIECEWISE_DETERMINISTIC)
     fly_to_ends(check_start(start), check_direction(direction), check_time(time), points, hazards, words, ends)
     return ends
@@ -149,7 +149,7 @@ def piecewise_deterministic_cdf(
     total = check_number("barrier", barrier, 0.0, "give a finite, nonnegative number")
     until, first = check_time(time), check_start(start)
     sign = 2 * check_direction(direction) - 1
-    positions = np.asarray(place, dtype=np.float64)
+    positions = check_numbers("place", place, "give one position or several")
     probabilities = poisson_probabilities(total * until)
     never_turned = np.where(positions >= fold(first + sign * until), probabilities[0], 0.0)
     if until == 0 or total == 0:

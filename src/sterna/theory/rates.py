@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.engine.schemes import find_scheme
-from sterna.theory.checks import check_number, check_rejection, check_whole
+from sterna.theory.checks import check_number, check_numbers, check_rejection, check_whole
 from sterna.types import FloatArray
 
 _BARRIER_ADVICE = "give a finite, nonnegative number"
@@ -36,8 +36,8 @@ def predicted_round_trip_rate(rejection: ArrayLike, scheme: str = "deo") -> floa
     >>> predicted_round_trip_rate([0.5, 0.5, 0.5], "deo")
     0.125
     """
-    travel = find_scheme(scheme).travel(np.size(rejection))
-    return 1.0 / (2.0 * travel + 2.0 * schedule_inefficiency(rejection))
+    inefficiency = schedule_inefficiency(rejection)
+    return 1.0 / (2.0 * find_scheme(scheme).travel(np.size(rejection)) + 2.0 * inefficiency)
 
 
 def expected_round_trip_time(rejection: ArrayLike, scheme: str = "deo") -> float:
@@ -64,9 +64,11 @@ def optimal_round_trip_rate(barrier: float, zero_share: float = 0.0) -> float:
     >>> optimal_round_trip_rate(4.0)
     0.1
     """
-    if zero_share >= 1:
+    total = check_number("barrier", barrier, 0.0, _BARRIER_ADVICE)
+    share = check_number("zero_share", zero_share, 0.0, "give a share of the reference, from 0 to 1", 1.0)
+    if share == 1:
         return 0.0
-    return 1.0 / (2.0 + 2.0 * (barrier - zero_share + zero_share / (1.0 - zero_share)))
+    return 1.0 / (2.0 + 2.0 * (total - share + share / (1.0 - share)))
 
 
 def optimal_n_chains(barrier: float) -> int:
@@ -108,7 +110,7 @@ def budget_round_trip_rate(barrier: float, n_chains: ArrayLike, cores: float) ->
     """
     total = check_number("barrier", barrier, 0.0, _BARRIER_ADVICE)
     available = check_number("cores", cores, 0.0, "give the number of cores, above 0", above=True)
-    chains = np.asarray(n_chains, dtype=np.float64)
+    chains = check_numbers("n_chains", n_chains, "give numbers of chains")
     for number in chains.flat:
         check_number("n_chains", number, 2.0, "there must be at least 2 chains, the reference and the target")
     accepted = np.maximum(0.0, 1.0 - total / (chains - 1.0))

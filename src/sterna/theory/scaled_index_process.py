@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.schemes import find_scheme
+from sterna.errors import OptionError
 from sterna.ground.compilation import compiled
+from sterna.ground.numbers import machine_memory
 from sterna.ground.streams import Stream
 from sterna.theory.checks import check_direction, check_start, check_time, check_whole
 from sterna.theory.index_process import STEPS_PER_CALL, padded_acceptance, step, walk
@@ -111,7 +113,10 @@ def scaled_index_path(
     acceptance = padded_acceptance(rejection)
     words, generator = new_stream(seed, SCALED_INDEX_PROCESS)
     until = check_time(time)
-    scans = int(generator.poisson(scans_per_time(acceptance.size - 1, scheme) * until))
+    expected = scans_per_time(acceptance.size - 1, scheme) * until
+    if 21.0 * expected > machine_memory():
+        raise OptionError(f"time={time!r}: a path of about {expected:.2g} scans does not fit in memory; simulate less.")
+    scans = int(generator.poisson(expected))
     times = np.sort(generator.random(scans)) * until
     chains, directions = np.empty(scans + 1, dtype=np.int32), np.empty(scans + 1, dtype=np.int8)
     chain, up = _nearest_chain(start, acceptance), check_direction(direction)
@@ -138,7 +143,7 @@ def scaled_index_ends(
     array([0.5, 0.5, 0.5])
     """
     acceptance = padded_acceptance(rejection)
-    size = check_whole("n_paths", n_paths, 1, "give the number of paths, at least 1")
+    size = check_whole("n_paths", n_paths, 1, "give the number of paths, at least 1", bytes_each=16)
     words, generator = new_stream(seed, SCALED_INDEX_PROCESS)
     expected = scans_per_time(acceptance.size - 1, scheme) * check_time(time)
     scans = generator.poisson(expected, size)

@@ -5,6 +5,9 @@ import numbers
 import re
 from dataclasses import dataclass
 
+from sterna.errors import OptionError
+from sterna.theory.checks import check_number
+
 # What `format` accepts for numbers: fill, alignment, sign, width, thousands, precision, type.
 _NUMBER_FORMAT = re.compile(r"(?:(.)?([<>^]))?([-+ ])?(\d+)?([,_])?(\.\d+)?([eEfFgGn%])?")
 
@@ -117,7 +120,11 @@ class Estimate:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Interval that covers the true value with probability `level`; a bias widens it on both sides."""
-        half = self.error * student_quantile(0.5 + 0.5 * level, self.freedom) + abs(self.bias)
+        advice = "give the probability that the interval covers the true value, between 0 and 1, such as 0.95"
+        probability = check_number("level", level, 0.0, advice, 1.0)
+        if probability in (0.0, 1.0):
+            raise OptionError(f"level={level!r} is not valid: {advice}.")
+        half = self.error * student_quantile(0.5 + 0.5 * probability, self.freedom) + abs(self.bias)
         return self.value - half, self.value + half
 
     def to_dict(self) -> dict[str, float | list[float]]:

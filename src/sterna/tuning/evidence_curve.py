@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sterna.theory.checks import check_betas
 from sterna.theory.monotone import PiecewiseCubic
 from sterna.tuning.batches import standard_errors
 from sterna.tuning.energies import Energies
@@ -26,7 +27,7 @@ class EvidenceCurve:
 
     def __call__(self, beta: ArrayLike) -> FloatArray:
         """Value at any beta from 0 to 1."""
-        at = np.asarray(beta, dtype=np.float64)
+        at = check_betas(beta)
         beyond = np.concatenate([[self.jump], self.value[1:]])
         with np.errstate(invalid="ignore"):
             return np.where(at > 0, PiecewiseCubic(self.schedule, beyond, self.slope)(at), 0.0)

@@ -53,7 +53,9 @@ class Teams:
 
     def _remote_teams(self, workers: object, n_copies: int) -> list[Team | None]:
         target = self.target
-        functions = {handle: RemoteFunction(_returning(target, handle)) for handle in target.movable}
+        functions = {
+            handle: RemoteFunction(_returning(target, handle), target.label(handle)) for handle in target.movable
+        }
         self.remote_functions = functions
         if isinstance(workers, (int, np.integer)):
             self.processes = workers = self.stack.enter_context(Processes(int(workers)))

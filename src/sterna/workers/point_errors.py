@@ -1,39 +1,58 @@
 """Errors of a user's functions, raised again with the point at which they happened."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import NoReturn
 
 from sterna.engine.program import ImpossibleDraw, NotANumber
-from sterna.errors import Error, EvaluationError
+from sterna.errors import Error, EvaluationError, describe
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray, IntArray
 
 
-@contextmanager
-def errors_at_point(target: PreparedTarget, states: FloatArray, at_work: IntArray) -> Iterator[None]:
-    """Turn an exception or NaN of a target into an error that names the point, row `at_work[0]` of `states`."""
-    try:
-        yield
-    except Exception as error:
-        where = f" at {_point(target, states[at_work[0]])}"
-        if isinstance(error, ImpossibleDraw):
-            raise EvaluationError(
-                f"The reference drew an impossible state{where}: draws must lie inside the declared space and have a "
-                "positive density. Check that draw and log_density describe the same distribution."
-            ) from None
-        if isinstance(error, NotANumber):
-            raise EvaluationError(
-                f"The {error}{where}. A log-density must be a number below +inf: "
-                f"return -inf where the likelihood is zero.{target.odd_data}"
-            ) from None
-        if isinstance(error, Error):
-            raise type(error)(f"{error} This happened{where}.") from error.__cause__
-        raised_by = " or ".join(["The target", *target.moves])
-        explained = target.python_error(states[at_work[0]], error)
+@dataclass(frozen=True)
+class errors_at_point:  # noqa: N801 (used like a function)
+    """Turn an exception or NaN of a target into an error that names the point, row `at_work[0]` of `states`.
+
+    A class, because a `contextlib.contextmanager` would raise a StopIteration of the user's function as it is.
+    """
+
+    target: PreparedTarget
+    states: FloatArray
+    at_work: IntArray
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: type | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if isinstance(error, Exception):
+            raise_at_point(self.target, self.states[self.at_work[0]], error)
+
+
+def raise_at_point(target: PreparedTarget, state: FloatArray, error: Exception) -> NoReturn:
+    """Raise an error again, with the point and with the name of the user's function that failed."""
+    where = f" at {_point(target, state)}"
+    if isinstance(error, ImpossibleDraw):
         raise EvaluationError(
-            f"{raised_by} raised {type(error).__name__}: {str(explained).strip()}{where}. "
-            f"{_advice(error)}{target.odd_data}"
-        ) from error
+            f"The reference drew an impossible state{where}: draws must lie inside the declared space and have a "
+            "positive density. Check that draw and log_density describe the same distribution."
+        ) from None
+    if isinstance(error, NotANumber):
+        zero = "density" if "reference" in str(error) else "likelihood"
+        raise EvaluationError(
+            f"The {error}{where}. A log-density must be a number below +inf: return -inf where the {zero} is zero."
+            f"{target.odd_data}"
+        ) from None
+    label, explained = target.failure(state, error)
+    if label == "the reference's draw":
+        # the state is that of before the draw
+        where = ""
+    if isinstance(error, Error):
+        raise type(error)(f"{explained} This happened{where}." if where else str(explained)) from error.__cause__
+    raise EvaluationError(
+        f"{label[0].upper() if label.startswith('the ') else label[0]}{label[1:]} raised {describe(explained)}{where}. "
+        f"{_advice(error, label)}{target.odd_data}"
+    ) from error
 
 
 def _point(target: PreparedTarget, state: FloatArray) -> str:
@@ -44,7 +63,12 @@ def _point(target: PreparedTarget, state: FloatArray) -> str:
         return f"the state {state}"
 
 
-def _advice(error: Exception) -> str:
+def _advice(error: Exception, label: str) -> str:
+    if label == "the reference's draw":
+        return "Fix the function: it must return a draw whenever it is called."
+    if label not in ("log_likelihood", "the reference's log_density"):
+        return "Fix the function: it must not fail at any state that a chain can reach."
     if isinstance(error, (ArithmeticError, ValueError)):
-        return "Return -inf where the likelihood is zero; at any other point, fix the function."
+        zero = "likelihood" if label == "log_likelihood" else "density"
+        return f"Return -inf where the {zero} is zero; at any other point, fix the function."
     return "Fix the function: it must return a number at every draw from the reference."

@@ -11,7 +11,7 @@ from uuid import uuid4
 import cloudpickle
 import numpy as np
 
-from sterna.errors import EvaluationError, OptionError
+from sterna.errors import EvaluationError, OptionError, describe
 from sterna.types import FloatArray
 
 # What became of an evaluation.
@@ -51,7 +51,7 @@ def evaluate(key: str, function: bytes | None, arguments: Arguments | None) -> A
             present = _functions[key] = cloudpickle.loads(function)
         return DONE, None if arguments is None else present(*arguments)
     except Exception as error:
-        return RAISED, (f"{type(error).__name__}: {error}", traceback.format_exc())
+        return RAISED, (describe(error), traceback.format_exc())
 
 
 def evaluate_job(job: Job) -> Answer:
@@ -62,8 +62,8 @@ def evaluate_job(job: Job) -> Answer:
 class RemoteFunction:
     """A function that workers call: its key, and its pickle for a worker that does not have it yet."""
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self, function: Function, label: str = "the target") -> None:
+        self.function, self.label = function, label
         self.lock = threading.Lock()
         self.send_again()
 
@@ -73,7 +73,7 @@ class RemoteFunction:
             self.key, self.pickled = uuid4().hex, cloudpickle.dumps(self.function)
         except Exception as error:  # objects may raise anything when they are pickled
             raise OptionError(
-                f"The target's function cannot be sent to a worker ({type(error).__name__}: {error}): create what "
+                f"The target's function cannot be sent to a worker ({describe(error)}): create what "
                 "cannot be sent, such as an open file, inside the function, or leave out workers=."
             ) from error
 
@@ -82,12 +82,12 @@ class RemoteFunction:
         return self.key, self.pickled if with_function else None, arguments
 
 
-def value_of(answer: Answer) -> Any:
-    """Return the value, or raise what was raised in the worker."""
+def value_of(answer: Answer, label: str) -> Any:
+    """Return the value, or raise what was raised in the worker, by the name of the user's function."""
     status, value = answer
     if status == RAISED:
         message, text = value
-        raise EvaluationError(f"The target raised {message} in a worker.") from RemoteTracebackError(text)
+        raise EvaluationError(f"{label} raised {message} in a worker.") from RemoteTracebackError(text)
     return value
 
 
@@ -120,7 +120,7 @@ class ExecutorEvaluator:
         # an array after the point is where a gradient is written
         out = rest[0] if rest and isinstance(rest[0], np.ndarray) else None
         arguments = (x.copy(),) if out is not None else (x.copy(), *rest)
-        value = value_of(self._answer(remote, arguments))
+        value = value_of(self._answer(remote, arguments), remote.label)
         if out is None:
             return value
         out[:] = value
@@ -177,4 +177,4 @@ def mapped(pool: Pool, remote: RemoteFunction, points: FloatArray, _: int) -> tu
     jobs = [remote.job(arguments[k], with_function=True) for k in missing]
     for k, answer in zip(missing, pool.map(evaluate_job, jobs) if jobs else [], strict=True):
         answers[k] = answer
-    return ([value_of(answer) for answer in answers],)
+    return ([value_of(answer, remote.label) for answer in answers],)

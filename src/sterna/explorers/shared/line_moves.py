@@ -156,17 +156,6 @@ def change_of_scale(count: int, proposed: FloatArray, accepted: FloatArray) -> F
     return np.asarray(change ** (proposed / (proposed + 10.0)))
 
 
-def check_moves(what: str, moves: int | None) -> None:
-    """Check the number of proposals per scan."""
-    if moves is None:
-        return
-    if isinstance(moves, bool) or not isinstance(moves, (int, np.integer)) or moves < 1:
-        raise OptionError(
-            f"{what}(moves={moves!r}): moves is the number of proposals per scan, each of which costs one evaluation; "
-            "give a positive integer, or leave it out for the default."
-        )
-
-
 def check_real(what: str, target: ExplorableTarget, block: IntArray) -> None:
     """Check that all coordinates of a block are real."""
     names = [

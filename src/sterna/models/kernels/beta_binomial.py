@@ -15,8 +15,9 @@ from numba import types
 from sterna.distributions.gamma_draw import log_gamma_draw
 from sterna.engine.program import Program, refresh
 from sterna.errors import OptionError
-from sterna.explorers.base import Bound, check_passes
+from sterna.explorers.base import Bound
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.shared.options import take_whole
 from sterna.ground.compilation import as_pointer, compiled
 from sterna.ground.rows import fields, new_row
 from sterna.ground.streams import Stream, exponential, uniform
@@ -129,15 +130,15 @@ class BetaBinomial:
     Each scan updates mean and size `passes` times, an integer, and draws every probability once.
     """
 
-    trials: FloatArray
-    failures: FloatArray
+    trials: FloatArray = dataclasses.field(repr=False)
+    failures: FloatArray = dataclasses.field(repr=False)
     min_probability: float
     max_probability: float
     passes: int = 1
     name: str = dataclasses.field(default="beta_binomial", init=False)
 
     def __post_init__(self) -> None:
-        check_passes("BetaBinomial", self.passes)
+        take_whole(self, "passes", 0, "mean and size are updated so often per scan; give an integer from 0 up")
 
     def bind(self, target: ExplorableTarget, coordinates: IntArray | None = None) -> Bound:
         """Prepare the explorer for a target, which must be the one that it was made for."""

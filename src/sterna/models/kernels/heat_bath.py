@@ -14,8 +14,9 @@ from numba import types
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.errors import OptionError
-from sterna.explorers.base import Bound, check_passes, first_coordinate, updates_of
+from sterna.explorers.base import Bound, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.shared.options import check_passes
 from sterna.ground.compilation import as_pointer, compiled, inlined, offset_pointer
 from sterna.ground.rows import fields, new_row, size_of
 from sterna.ground.streams import Stream, uniform
@@ -200,17 +201,17 @@ def explore_rotors(
 class HeatBath:
     """What the heat baths share: a model's own explorer of all sites of its lattice."""
 
-    adjacent: IntArray
+    adjacent: IntArray = dataclasses.field(repr=False)
     coupling: float
     field: float = 0.0
     passes: float = 1.0
-    weights: FloatArray = dataclasses.field(default_factory=lambda: np.ones(0))
+    weights: FloatArray = dataclasses.field(default_factory=lambda: np.ones(0), repr=False)
     """Factors of `coupling` for every neighbour, if edges differ."""
     name: ClassVar[str] = "heat_bath"
     kernel: ClassVar[Kernel]
 
     def __post_init__(self) -> None:
-        check_passes(type(self).__name__, self.passes)
+        check_passes(self)
         # contiguous, because the kernel reads the arrays by their addresses
         object.__setattr__(self, "adjacent", np.ascontiguousarray(self.adjacent, dtype=np.int64))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))

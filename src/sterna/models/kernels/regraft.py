@@ -21,6 +21,7 @@ from sterna.engine.program import LOG_LIKELIHOOD, Program
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, first_coordinate, updates_of
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.shared.options import check_number
 from sterna.ground.compilation import as_address, as_pointer, compiled, inlined, int_pointer
 from sterna.ground.rows import field_pointer, fields, new_row, size_of, sizes
 from sterna.ground.streams import Stream, exponential, uniform
@@ -308,19 +309,16 @@ class Regraft:
         Shares of the loci that each exploration regrafts, and of the cells that it moves.
     """
 
-    observed: NDArray[np.uint8]
+    observed: NDArray[np.uint8] = field(repr=False)
     regrafts: float = 0.1
     moves: float = 0.1
     name: ClassVar[str] = "regraft"
     kernel: Callable[..., None] = field(default=explore, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for share in (self.regrafts, self.moves):
-            if not (math.isfinite(share) and share >= 0):
-                raise OptionError(
-                    f"Regraft(regrafts={self.regrafts!r}, moves={self.moves!r}): these are the shares of loci and "
-                    "cells that each exploration draws again; give numbers from 0 up, such as 0.1 or 1."
-                )
+        for name in ("regrafts", "moves"):
+            advice = "this is the share of loci or cells that each exploration draws again; give a number from 0 up"
+            check_number(self, name, f"{advice}, such as 0.1 or 1")
         # contiguous, because the kernel reads it by its address
         object.__setattr__(self, "observed", np.ascontiguousarray(self.observed, dtype=np.uint8))
 

@@ -19,8 +19,9 @@ from numba import types
 from sterna.distributions.gamma_draw import log_gamma_draw
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.errors import OptionError
-from sterna.explorers.base import Bound, annealed, check_passes
+from sterna.explorers.base import Bound, annealed
 from sterna.explorers.explorable import ExplorableTarget
+from sterna.explorers.shared.options import take_whole
 from sterna.ground.compilation import as_address, as_pointer, compiled, inlined, int_pointer
 from sterna.ground.rows import fields, new_row
 from sterna.ground.streams import Stream, uniform
@@ -301,17 +302,15 @@ class TreeMoves:
         How often each exploration updates every branch and draws the pairing around n - 3 inner branches.
     """
 
-    tips: FloatArray
-    weights: FloatArray
+    tips: FloatArray = field(repr=False)
+    weights: FloatArray = field(repr=False)
     decay: tuple[float, float]
     passes: int = 1
     name: ClassVar[str] = "tree_moves"
     kernel: Callable[..., None] = field(default=explore, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_passes(type(self).__name__, self.passes)
-        if self.passes != int(self.passes):
-            raise OptionError(f"TreeMoves(passes={self.passes}): whole trees are updated; give an integer.")
+        take_whole(self, "passes", 0, "whole trees are updated so often; give an integer from 0 up")
         # contiguous, because the kernel reads the arrays by their addresses
         object.__setattr__(self, "tips", np.ascontiguousarray(self.tips, dtype=np.float64))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
