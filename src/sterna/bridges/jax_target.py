@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sterna.bridges.jax_batches import JAX_NOTE, batch_function_of, import_jax, in_64_bits, is_array
 from sterna.engine import callback
+from sterna.engine.interrupts import keeps_interrupts
 from sterna.errors import TargetError
 from sterna.explorers.base import Explorer
 from sterna.ground.values import REAL
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LogLikelihood = Callable[[FloatArray, Mapping[str, Any]], "Array"]
 
 
+@keeps_interrupts
 def JaxTarget(  # noqa: N802
     log_likelihood: Callable[..., Any],
     reference: object,

@@ -4,8 +4,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
+from sterna.engine.callback import LIKELIHOOD
+from sterna.engine.interrupts import (
+    check_interrupts,
+    holds_interrupts,
+    interruptible,
+    keeps_interrupts,
+    watch_interrupts,
+)
 from sterna.errors import OptionError
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
@@ -111,12 +120,13 @@ def sample(
     options = Options(
         n_chains, n_rounds, n_scans, n_copies, explorations, scheme, schedule, keep, thin, keep_energies, seed, workers
     )
-    given = as_target(target, reference, data, vectorized)
+    given = keeps_interrupts(as_target)(target, reference, data, vectorized)
     result = begin_run(given, options, explorer=explorer, progress=progress)
     assert isinstance(result, Result), "nothing asked for a pause"
     return result
 
 
+@holds_interrupts
 def begin_run(
     target: Target,
     options: Options,
@@ -141,6 +151,7 @@ def begin_run(
         return finish(runtime, run_rounds(runtime, start_run(runtime, chosen, schedule, began), pause))
 
 
+@holds_interrupts
 def continue_run(
     target: Target,
     state: RunState,
@@ -189,9 +200,12 @@ def running(
 ) -> Iterator[tuple[Runtime, Settings]]:
     """Open what a run needs of this process, and close it at the end; yields it with the settings in use."""
     display = progress if isinstance(progress, Display) else make_display(bool(progress))
+    watch_interrupts(target.stop, calls_python=target.handles((LIKELIHOOD,)) != (0,))
     with display, one_blas_thread():
-        recipe = default_explorer(target) if explorer is None else as_explorer(explorer, target)
-        bound = recipe.bind(target)
+        choose = partial(default_explorer, target) if explorer is None else partial(as_explorer, explorer, target)
+        recipe = interruptible(choose)
+        bound = interruptible(recipe.bind, target)
+        check_interrupts()
         if one_copy_for_python and bound.python:
             # a user's Python move is called by one thread alone, so that more copies would be no faster
             settings = replace(settings, n_copies=1)
@@ -200,6 +214,7 @@ def running(
         teams = Teams(target, not calls_python, workers, settings.workers, settings.n_copies)
         try:
             display.start(target, recipe, settings)
+            check_interrupts()
             yield Runtime(target, recipe, bound, teams, display, one_thread), settings
         finally:
             teams.close()

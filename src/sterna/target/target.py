@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import Entry
+from sterna.engine.interrupts import keeps_interrupts
 from sterna.engine.program import Program
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost
@@ -71,6 +72,7 @@ class Target:
     (-3.2215236261987186, -2.5)
     """
 
+    @keeps_interrupts
     def __init__(
         self,
         log_likelihood: Callable[..., Any] | BatchFunction,
