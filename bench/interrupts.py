@@ -2,12 +2,13 @@
 
     python bench/interrupts.py [interrupts per kind] [kind ...]
 
-Each kind of target runs in its own process, so that a crash is counted, and in its own process group, to which SIGINT is
-sent as by a terminal: to workers too. Half of the runs are endless, the others are short ones in a row, so that every
-phase is hit; copies are one and two in turn; delays are log-uniform from 1 ms to 1 s. A new process is started after
-every 50 interrupts, since the first run of a process loads code, and its last run must have the bits of a process
-without interrupts. Prints for each kind the number of interrupts, how many ended as KeyboardInterrupt, the slowest time
-from the signal to the exception, what was left behind (processes, threads), and everything else that happened.
+Each kind of target runs in its own process, so that a crash is counted, and in its own group of processes, to which
+SIGINT is sent as by a terminal: to workers too. Half of the runs are endless, the others are short ones in a row, so
+that every phase is hit; copies are one and two in turn; delays are log-uniform from 1 ms to 1 s. A new process is
+started after every 50 interrupts, since the first run of a process loads code, and its last run must have the bits of a
+process without interrupts. Prints for each kind the number of interrupts, how many ended as KeyboardInterrupt, the
+slowest time from the signal to the exception, what was left behind (processes, threads), and everything else that
+happened.
 """
 
 import hashlib
@@ -64,6 +65,9 @@ def targets(kind):
     reference = {"mu": sterna.Normal(0, 5), "sigma": sterna.HalfNormal(3)}
     data = {"y": np.array([1.2, -0.7, 3.1, 0.4])}
     if kind == "jax":
+        # before the first run, as users do; an import is not interrupted
+        import jax  # noqa: F401
+
         return lambda: sterna.JaxTarget(jax_likelihood, reference, data), {"explorer": "slice"}
     functions = {"compiled": log_likelihood, "move": log_likelihood, "vectorised": many_points}
     function, vectorized = functions.get(kind, black_box), kind == "vectorised"

@@ -140,6 +140,7 @@ def scan_matrix(parity, faults=None):
     program_code.coordinate_log_density = densities.coordinate_log_density
     program_code.draw_coordinate = densities.draw_coordinate
     program_code.likelihood_value = lambda address, x, dimension, data: pair_log_likelihood(x)
+    program_code.ceiling_of = lambda address, stop: stop[0]
     # the only pointer that slice sampling uses is that of its coordinates
     names = names | {"as_pointer": lambda address, kind: np.arange(2)}
     explorer = load("explorers/slice.py", faults.get("slice", ()), **names)

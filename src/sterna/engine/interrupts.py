@@ -40,6 +40,8 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 Handler = Callable[[int, FrameType | None], Any]
 
+SIGNALS = tuple(sorted(signal.valid_signals()))
+
 # How often compiled code calls Python, and a thread that waits for others looks for interrupts.
 SECONDS_BETWEEN_LOOKS = 0.1
 
@@ -119,9 +121,9 @@ class Interrupts(event.Listener):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
-        """What a handler has raised, and the run has not yet."""
+        """What a signal's handler has raised, and the run shall raise."""
         self.ended = False
-        """Whether compiled code shall end for another reason."""
+        """Whether the run shall end, for that reason or another."""
         self.all_wait = False
         """Whether even a user's function must not be interrupted."""
         self.is_holding = self.is_released = False
@@ -138,8 +140,8 @@ class Interrupts(event.Listener):  # type: ignore[misc]
         """Take the place of all handlers that are written in Python."""
         if not self.is_main:
             return
-        # Ctrl-C first, because from then on this function itself is not interrupted
-        for number in sorted(signal.valid_signals()):
+        # Ctrl-C comes early, and from then on this function itself is not interrupted by it
+        for number in SIGNALS:
             handler = signal.getsignal(number)
             if callable(handler):
                 # a run inside a user's function of another run raises there, like that function
@@ -181,12 +183,13 @@ class Interrupts(event.Listener):  # type: ignore[misc]
 
     def check(self) -> None:
         """Raise if the run shall end."""
-        if self.error is not None or self.ended:
+        if self.ended:
             raise Interrupted
 
     def end(self, error: BaseException | None = None) -> None:
         """Let compiled code end after the evaluation under way, in all threads."""
-        self.error, self.ended = error or self.error, True
+        self.error = self.error if error is None else error
+        self.ended = True
         if self.stop is not None:
             self.stop[CEILING] = -math.inf
 
@@ -211,8 +214,8 @@ class Interrupts(event.Listener):  # type: ignore[misc]
                 raise
 
     def _hook(self, unraisable: Any) -> None:
-        """Do not report that Python ignored the interrupt inside a destructor: it is raised later."""
-        if self.error is None or unraisable.exc_value is not self.error:
+        """Do not report that Python has ignored an interrupt inside a destructor: it is raised later."""
+        if self.error is None or not isinstance(unraisable.exc_value, type(self.error)):
             self.unraisable_hook(unraisable)
 
     def _poll(self) -> None:
@@ -255,7 +258,7 @@ def held_interrupts() -> Iterator[None]:
         _thread.interrupts = before
         interrupts.release()
     if interrupts.error is not None:
-        raise interrupts.error from None
+        raise interrupts.error.with_traceback(None) from None
 
 
 def watch_interrupts(stop: FloatArray, calls_python: bool) -> None:

@@ -45,9 +45,9 @@ N_LOG_DENSITIES = size_of(LogDensities)
 class Stop:
     """How Python ends a run that is inside compiled code, or takes a moment in it to handle signals.
 
-    No log-likelihood may reach the ceiling, which is +inf; this is checked after every evaluation. If Python lowers it
-    to -inf, every value reaches it, and compiled code calls `poll` with the handle of a Python function. That function
-    lifts the ceiling again, or raises.
+    No log-likelihood may reach the ceiling, which is +inf; every evaluation is compared with it, which also finds NaN.
+    If Python lowers the ceiling to -inf, every value reaches it, and compiled code calls `poll` with the handle
+    of a Python function. That function lifts the ceiling again, or raises.
     """
 
     ceiling = 1
@@ -194,6 +194,21 @@ def _write_gradient(
     return likelihood.instance_class.gradient
 
 
+def ceiling_of(likelihood: Any, stop: FloatPointer) -> float:
+    """Return the ceiling of a likelihood that is given by its address; that of one compiled in place is always +inf.
+
+    The latter is so cheap that looking would cost several percent. The round looks after every exploration.
+    """
+    raise NotImplementedError("exists in compiled code only")
+
+
+@overload(ceiling_of)
+def _ceiling_of(likelihood: Any, stop: object) -> Callable[..., float]:
+    if isinstance(likelihood, types.Integer):
+        return lambda likelihood, stop: stop[CEILING]
+    return lambda likelihood, stop: math.inf
+
+
 @inlined
 def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
     """Return the program with its likelihood, or with both likelihood and gradient, compiled in place."""
@@ -255,7 +270,7 @@ def log_likelihood(program: Program, x: FloatPointer, log_densities: FloatPointe
     """Evaluate the log-likelihood at x and count the evaluation."""
     log_densities[EVALUATIONS] += 1.0
     value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)
-    if not value < program.stop[CEILING]:
+    if not value < ceiling_of(program.log_likelihood, program.stop):
         poll(program.stop)
         if value == math.inf:
             raise NotANumber("log-likelihood is +inf")
@@ -292,7 +307,7 @@ def annealed_gradient(
     That of an integer is 0. If the likelihood's gradient is not finite, neither is the sum, and the caller rejects.
     """
     log_densities[GRADIENTS] += 1.0
-    if program.stop[CEILING] < math.inf:
+    if ceiling_of(program.likelihood_gradient, program.stop) < math.inf:
         poll(program.stop)
     if program.whole_gradient != 0:
         call_whole_gradient(program.whole_gradient, (as_address(x), beta, as_address(gradient), program.data))

@@ -189,7 +189,7 @@ def explore_replica(
     data = int_pointer(plan.explorer_data.ctypes.data)
     for _ in range(plan.explorations):
         call_explore(plan.explore, (program, x, log_densities, plan.schedule[chain], parameters, sums, data, stream))
-        # for kernels that do not evaluate the target's own log-likelihood, which looks by itself
+        # for kernels that evaluate without `log_likelihood`, which looks by itself
         if program.stop[CEILING] < math.inf:
             poll(program.stop)
     if scan % REFRESH_EVERY == 0:

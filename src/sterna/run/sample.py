@@ -8,13 +8,7 @@ from functools import partial
 from typing import Any
 
 from sterna.engine.callback import LIKELIHOOD
-from sterna.engine.interrupts import (
-    check_interrupts,
-    holds_interrupts,
-    interruptible,
-    keeps_interrupts,
-    watch_interrupts,
-)
+from sterna.engine.interrupts import check_interrupts, holds_interrupts, interruptible, watch_interrupts
 from sterna.errors import OptionError
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
@@ -120,7 +114,7 @@ def sample(
     options = Options(
         n_chains, n_rounds, n_scans, n_copies, explorations, scheme, schedule, keep, thin, keep_energies, seed, workers
     )
-    given = keeps_interrupts(as_target)(target, reference, data, vectorized)
+    given = as_target(target, reference, data, vectorized)
     result = begin_run(given, options, explorer=explorer, progress=progress)
     assert isinstance(result, Result), "nothing asked for a pause"
     return result
