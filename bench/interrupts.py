@@ -84,6 +84,8 @@ def serve(kind, first, count):
     import sterna
     from sterna.run.display import LiveDisplay
 
+    # a shell lets processes in the background ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     build, options = targets(kind)
     for number in range(first, first + count):
         endless, n_copies, live = number % 2 == 0, 1 + number // 2 % 2, number // 4 % 2 == 0
@@ -116,7 +118,8 @@ def children():
 
 
 def left_threads():
-    """Return the names of threads that a run has left."""
+    """Return the names of threads that a run has left; rich does not wait for the end of its own."""
+    time.sleep(0.05)
     return [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
 
 
@@ -194,6 +197,7 @@ def measure(kind, interrupts, rng):
             good += outcome == "KeyboardInterrupt"
             done += 1
             left += Counter({"processes": processes, "threads": len(threads)})
+            others += Counter(f"left the thread {name}" for name in threads)
             if outcome != "KeyboardInterrupt":
                 others[outcome] += 1
                 if not outcome.startswith(("SystemError", "TypeError")):

@@ -24,11 +24,10 @@ def press_ctrl_c():
 @pytest.fixture
 def steps():
     """Steps that were reached; afterwards the handlers must be those of before."""
-    before, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    assert before is signal.default_int_handler
+    before, hook = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
     yield []
-    assert signal.getsignal(signal.SIGINT) is before
     assert sys.unraisablehook is hook
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
 
 
 def interrupted(run):

@@ -174,6 +174,7 @@ def test_the_runs_of_a_script_end_with_one_traceback(tmp_path):
         "def log_likelihood(mu):\n"
         "    os.getpid()\n"
         "    return -mu * mu\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "threading.Timer(2.0, os.killpg, (0, signal.SIGINT)).start()\n"
         "sterna.sample(log_likelihood, {'mu': sterna.Normal()}, n_chains=3, n_rounds=40, workers=2, explorer='slice')\n"
     )

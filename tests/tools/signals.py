@@ -40,6 +40,8 @@ def seconds_to_interrupt_once(condition, run):
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
+    # tests that run in the background ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     thread = threading.Thread(target=wait_and_send)
     thread.start()
     try:
@@ -48,6 +50,7 @@ def seconds_to_interrupt_once(condition, run):
         return time.perf_counter() - sent[0]
     finally:
         thread.join()
+        signal.signal(signal.SIGINT, before)
     raise AssertionError("the run ended by itself")
 
 
