@@ -22,7 +22,7 @@ from sterna.explorers.shared.gradient_block import aligned_zeros
 from sterna.explorers.shared.leapfrog import Parameters, sizes_of_metric
 from sterna.ground.compilation import address_of
 from sterna.ground.rows import columns
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 
 SEED, CHAINS, SIZE = 1, 10, 0.3
 
@@ -88,7 +88,7 @@ class Sides:
         self.copy = new_copy(CHAINS, d)
         self.statistics = np.zeros((CHAINS, self.bound.n_row))
         self.c = [aligned(self.start), self.log_densities.copy(), np.zeros((CHAINS, 2))]
-        self.stream, self.generator = new_generator()
+        self.stream = new_stream()
         self.plan = make_plan(target, self.bound, self.schedule, self.parameters)
 
     def run_c(self) -> float:
@@ -150,7 +150,7 @@ def gradients_per_draw(explorer: Any, dimension: int, n_steps: int) -> tuple[flo
     target = sterna.Target(log_likelihood, {"x": sterna.Normal(0, 1, shape=dimension)}, gradient=gradient)
     bound, rng = explorer.bind(target), np.random.default_rng(SEED)
     parameters = np.tile(bound.start(lambda n: rng.standard_normal((n, dimension))), (2, 1))
-    copy, (stream, _), schedule = new_copy(2, dimension), new_generator(), np.array([0.0, 1.0])
+    copy, stream, schedule = new_copy(2, dimension), new_stream(), np.array([0.0, 1.0])
     copy.states[1] = rng.standard_normal(dimension) / np.sqrt(5.0)
     copy.log_densities[1, :2] = target.log_densities(copy.states[1])
     watched = np.linspace(0, dimension - 1, 10).astype(int)

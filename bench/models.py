@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from normal_case import ALIVE, explore_scans, make_plan
+from normal_case import explore_scans, make_plan
 
 import sterna
 from sterna.engine.program import EVALUATIONS, N_LOG_DENSITIES
 from sterna.engine.round import new_copy
 from sterna.explorers.composition import Blocks
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 from sterna.models.data import FOLDER
 from sterna.models.phylo_cancer import N_CELLS, N_LOCI, simulate
 from sterna.paper.runs import Case
@@ -103,9 +103,7 @@ def explored(
     bound = explorer.bind(target)
     start = np.stack([record.draws[-1] for record in result.records])[0]
     parameters = np.tile(bound.start(lambda n: start[:n]), (chains, 1))
-    copy, (stream, generator) = new_copy(chains, target.dimension), new_generator()
-    # the stream is this generator's memory
-    ALIVE.append(generator)
+    copy, stream = new_copy(chains, target.dimension), new_stream()
     copy.states[:] = start
     copy.log_densities[1:] = [[*target.log_densities(state), *[0.0] * (N_LOG_DENSITIES - 2)] for state in start[1:]]
     for _ in range(4):

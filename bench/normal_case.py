@@ -14,7 +14,7 @@ from sterna.engine.record import new_record
 from sterna.engine.round import Plan, call_explore, new_copy, run_scans
 from sterna.engine.schemes import DEO
 from sterna.ground.compilation import address_of, as_pointer, row
-from sterna.ground.streams import new_generator, scan_key, start_stream
+from sterna.ground.streams import new_stream, scan_key, start_stream
 
 SEED = 1
 # The round number in the keys of exploration without communication, here and in C.
@@ -89,7 +89,7 @@ def tuned_case(dimension: int, chains: int) -> Case:
     """Tune the schedule in a short run, and the widths by sterna's rule in a pilot run with that schedule."""
     target, explorer = sterna.models.normal(dim=dimension), sterna.Slice()
     run = sterna.sample(target, n_chains=chains, n_rounds=7, seed=SEED, progress=False)
-    copy, (stream, _) = new_copy(chains, dimension), new_generator()
+    copy, stream = new_copy(chains, dimension), new_stream()
     copy.states[:] = run.posterior["x"].values[0, -chains:]
     copy.log_densities[:, :2] = [target.log_densities(x) for x in copy.states]
     parameters = np.tile([dimension, dimension, *np.ones(2 * dimension)], (chains, 1))
@@ -106,7 +106,7 @@ def race_slices(case: Case, target: Any, n_scans: int, limit: float | None, labe
     """Compare exploration without communication, per likelihood evaluation."""
     library = native.build("normal", DIMENSION=case.dimension)
     plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
-    copy, (stream, _), widths = new_copy(case.chains, case.dimension), new_generator(), case.widths
+    copy, stream, widths = new_copy(case.chains, case.dimension), new_stream(), case.widths
     sums = np.zeros((2, case.chains, 2 * case.dimension))
     states, log_densities = case.states.copy(), case.log_densities.copy()
 
@@ -133,7 +133,7 @@ def race_scans(case: Case, n_scans: int, limit: float) -> Row:
     plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
     sides = [_Side(case, n_scans) for _ in range(2)]
     c_round, kept_alive = _c_round(case, plan, sides[0], n_scans)
-    stream, generator = new_generator()
+    stream = new_stream()
     assert kept_alive
 
     def run_c() -> float:
@@ -144,9 +144,9 @@ def race_scans(case: Case, n_scans: int, limit: float) -> Row:
     def run_sterna() -> float:
         side = sides[1]
         side.restart()
-        return clock(lambda: run_scans(plan, 0, side.copy, side.statistics, side.record, 1, n_scans, stream, generator))
+        return clock(lambda: run_scans(plan, 0, side.copy, side.statistics, side.record, 1, n_scans, stream))
 
-    run_scans(plan, 0, sides[1].copy, sides[1].statistics, sides[1].record, 1, 0, stream, generator)
+    run_scans(plan, 0, sides[1].copy, sides[1].statistics, sides[1].record, 1, 0, stream)
     seconds = race([run_c, run_sterna])
     same = agreement(sides[1].results(), sides[0].results())
     return _row(case.label, seconds, [side.copy.log_densities for side in sides], limit, same)

@@ -25,7 +25,7 @@ from sterna.engine.evaluation import gradient_often
 from sterna.engine.program import N_LOG_DENSITIES, refresh, view
 from sterna.engine.round import draw_states
 from sterna.ground.compilation import as_pointer
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 
 # with several BLAS threads, times would depend on the load of the machine; the run itself uses one as well
 threadpoolctl.threadpool_limits(limits=1, user_api="blas")
@@ -82,8 +82,8 @@ def figures(name, model):
     """Return microseconds per evaluation in sterna and PyMC, per gradient in sterna and nutpie, and per draw."""
     target = sterna.from_pymc(model)
     x = np.zeros((1, target.dimension))
-    stream, rng = new_generator()
-    draw_states(target.block, 1, x, np.zeros(1, dtype=np.int64), stream, rng)
+    stream = new_stream()
+    draw_states(target.block, 1, x, np.zeros(1, dtype=np.int64), stream)
     x, log_densities, slope, scratch = (
         x[0],
         np.zeros(N_LOG_DENSITIES),
@@ -99,7 +99,7 @@ def figures(name, model):
     ]
     many = np.zeros((300, target.dimension))
     contestants.append(
-        lambda: clock(lambda: draw_states(target.block, 1, many, np.zeros(1, dtype=np.int64), stream, rng)) * 10
+        lambda: clock(lambda: draw_states(target.block, 1, many, np.zeros(1, dtype=np.int64), stream)) * 10
     )
     if target.has_gradient and not model.discrete_value_vars:
         target.prepare_gradient()

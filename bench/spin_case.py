@@ -9,7 +9,7 @@ from report import Row, agreement, clock, race
 
 import sterna
 from sterna.engine.round import new_copy
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 
 
 def race_spins(size: int, chains: int, n_scans: int, limit: float) -> Row:
@@ -21,7 +21,7 @@ def race_spins(size: int, chains: int, n_scans: int, limit: float) -> Row:
     log_densities = np.array([[*target.log_densities(state), 0.0, 0.0] for state in start])
     parameters = np.tile(explorer.bind(target).start(lambda n: start), (chains, 1))
     plan = make_plan(target, explorer, schedule, parameters, n_scans)
-    copy, (stream, _), statistics = new_copy(chains, sites), new_generator(), np.zeros((chains, 9))
+    copy, stream, statistics = new_copy(chains, sites), new_stream(), np.zeros((chains, 9))
     spins, energies = start.astype(np.int8), log_densities[:, 1].copy()
 
     def run_c() -> float:

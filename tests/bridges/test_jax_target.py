@@ -36,10 +36,10 @@ def batched(mu, sigma, share, pair, k, grid, y):
 
 def states(target, n):
     from sterna.engine.round import draw_states
-    from sterna.ground.streams import new_generator
+    from sterna.ground.streams import new_stream
 
     found = np.zeros((n, target.dimension))
-    draw_states(target.block, 3, found, np.zeros(1, dtype=np.int64), *new_generator())
+    draw_states(target.block, 3, found, np.zeros(1, dtype=np.int64), new_stream())
     return found
 
 

@@ -27,9 +27,9 @@ def states_of(target, n=5):
     """Draws from the reference, by the target's own function."""
     reference = np.zeros((n, target.dimension))
     from sterna.engine.round import draw_states
-    from sterna.ground.streams import new_generator
+    from sterna.ground.streams import new_stream
 
-    draw_states(target.block, 7, reference, np.zeros(1, dtype=np.int64), *new_generator())
+    draw_states(target.block, 7, reference, np.zeros(1, dtype=np.int64), new_stream())
     return reference
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 import sterna
 from sterna.engine.round import draw_states
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 
 
 def p_of_moments(draws, mean, covariance):
@@ -253,7 +253,7 @@ def test_tables_of_several_categorical_variables_do_not_mix():
     parts = {"n": sterna.Normal(), **{name: sterna.Categorical(p) for name, p in weights.items()}}
     target = sterna.Target(zero, parts)
     states = np.zeros((DRAWS, 4))
-    draw_states(target.block, 1, states, np.zeros(1, dtype=np.int64), *new_generator())
+    draw_states(target.block, 1, states, np.zeros(1, dtype=np.int64), new_stream())
     values = target.space.values(states)
     for name, p in weights.items():
         assert p_of_distribution(values[name], stats.rv_discrete(values=(range(len(p)), p))) > FALSE_ALARM

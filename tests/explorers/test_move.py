@@ -511,6 +511,26 @@ def test_errors_of_the_target_name_the_point_asked_for(way):
         assert not str(caught.value).startswith("The move")
 
 
+def test_a_log_density_that_was_kept_is_an_error():
+    """Its record is memory of the run, which other calls use and the end of the run frees."""
+    kept, last, generators = [], [], []
+
+    def keeps(x, log_density, rng):
+        generators.append(rng)
+        if kept:
+            last.append(x.copy())
+            kept[0](x)
+        kept.append(log_density)
+
+    message = r"log_density was called after the call of the move keeps that it was passed to had returned"
+    with pytest.raises(sterna.EvaluationError, match=message):
+        sterna.sample(law("gaussian").target, explorer=AsPython(keeps), n_rounds=2, progress=False)
+    with pytest.raises(sterna.EvaluationError, match=message):
+        kept[0](last[0])
+    # a generator that was kept is an ordinary one
+    assert 0.0 <= generators[0].random() < 1.0
+
+
 def test_wrong_functions_are_refused():
     target = law("gaussian").target
     for given in (3, sterna.Slice, None):

@@ -17,7 +17,7 @@ from sterna.engine.program import EVALUATIONS
 from sterna.engine.round import draw_states
 from sterna.explorers import slice as slices
 from sterna.explorers.slice import Slice
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 
 LEVEL = 1e-6
 DRAWS = 10_000
@@ -30,7 +30,7 @@ def flat(x):
 def draw(target, n):
     """Draw from the reference."""
     states = np.zeros((n, target.dimension))
-    draw_states(target.block, 3, states, np.zeros(1, dtype=np.int64), *new_generator())
+    draw_states(target.block, 3, states, np.zeros(1, dtype=np.int64), new_stream())
     return states
 
 

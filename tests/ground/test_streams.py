@@ -10,7 +10,19 @@ from scipy import stats
 
 from sterna.engine.round import NO_COPY
 from sterna.ground.compilation import as_pointer
-from sterna.ground.streams import coin, exponential, new_generator, scan_key, start_stream, swap_uniform, uniform
+from sterna.ground.streams import (
+    N_STATE,
+    coin,
+    exponential,
+    generator_in_python,
+    generator_of,
+    new_generator,
+    new_stream,
+    scan_key,
+    start_stream,
+    swap_uniform,
+    uniform,
+)
 
 PARTS = ("seed", "copy", "round", "scan", "replica")
 # Each statistical check below gives a false alarm once in a million runs.
@@ -311,3 +323,34 @@ def test_every_bit_of_a_key_moves_every_bit_of_the_state(part):
 @pytest.mark.parametrize("part", PARTS)
 def test_avalanche_catches_keys_that_are_added_up(part):
     assert avalanche_p(part, read_naive_streams) < FALSE_ALARM
+
+
+@numba.njit
+def draw_three(stream, out):
+    words = as_pointer(stream.ctypes.data, types.uint64)
+    start_stream(words, scan_key(1, 2, 3, 4), 5)
+    rng = generator_of(words)
+    out[0], out[1], out[2] = rng.standard_normal(), rng.integers(0, 1000), rng.standard_gamma(0.3)
+
+
+def test_the_engines_generator_draws_what_numpys_draws():
+    found, stream = np.zeros(3), new_stream()
+    draw_three(stream, found)
+    words, generator = new_generator()
+    begin(words, 1, 2, 3, 4, 5)
+    assert found.tolist() == [generator.standard_normal(), generator.integers(0, 1000), generator.standard_gamma(0.3)]
+    assert stream[:N_STATE].tolist() == words.tolist()
+
+
+def test_a_generator_lent_to_python_continues_the_stream():
+    words, generator = new_generator()
+    stream = new_stream()
+    for one in (words, stream):
+        begin(one, 1, 2, 3, 4, 5)
+    for _ in range(2):
+        with generator_in_python(stream) as lent, generator_in_python(new_stream()) as other:
+            assert other is not lent
+            # 32 bits at a time, so that the buffer counts too
+            assert lent.integers(0, 9, dtype=np.uint32) == generator.integers(0, 9, dtype=np.uint32)
+            assert lent.normal() == generator.normal()
+    assert stream[:N_STATE].tolist() == words.tolist()

@@ -13,7 +13,7 @@ from sterna.engine.round import Plan, new_copy, run_scans
 from sterna.engine.schemes import DEO
 from sterna.explorers.slice import explore
 from sterna.ground.compilation import address_of
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 
 
 def certain(z):
@@ -61,10 +61,10 @@ def counts_after_every_scan(last, n_scans):
         schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile([1.0, 1.0, 1.0], (last + 1, 1)),
         pivot=np.zeros(last), centre=np.zeros(last + 1), seed=1, round_number=1, n_scans=n_scans, thin=1,
     )  # fmt: skip
-    statistics, stream = np.zeros((last + 1, 2)), new_generator()
+    statistics, stream = np.zeros((last + 1, 2)), new_stream()
     counts = []
     for scan in range(1, n_scans + 1):
-        run_scans(plan, 0, copy, statistics, record, scan, scan, *stream)
+        run_scans(plan, 0, copy, statistics, record, scan, scan, stream)
         counts.append(tuple(record.trips[:2]))
     return counts, record.positions
 

@@ -131,6 +131,7 @@ def scan_matrix(parity, faults=None):
         "int_pointer": lambda address: np.arange(2),
         "field_pointer": columns,
         "as_address": lambda x: x,
+        "generator_of": lambda stream: None,
     }
     densities, numbers = load_families(
         "distributions/finite.py", faults.get("distributions", ()), uniform=names["uniform"]
@@ -139,6 +140,7 @@ def scan_matrix(parity, faults=None):
     program_code.coordinate_log_density = densities.coordinate_log_density
     program_code.draw_coordinate = densities.draw_coordinate
     program_code.likelihood_value = lambda address, x, dimension, data: pair_log_likelihood(x)
+    program_code.ceiling_of = lambda address, stop: stop[0]
     # the only pointer that slice sampling uses is that of its coordinates
     names = names | {"as_pointer": lambda address, kind: np.arange(2)}
     explorer = load("explorers/slice.py", faults.get("slice", ()), **names)
@@ -166,6 +168,7 @@ def scan_matrix(parity, faults=None):
         likelihood_gradient=0, reference_gradient=0, whole_gradient=0, data=0,
         value_type=np.full(2, BINARY), lower=np.zeros(2), upper=np.ones(2),
         family=np.full(2, numbers["Bernoulli"]), constants=logs_of_chance.ravel(), table=np.zeros(1),
+        stop=program_code.new_stop(),
     )  # fmt: skip
     return _scan_matrix(code, program, forks)
 
@@ -188,7 +191,7 @@ def _scan_matrix(code, program, forks):
                 code.refresh(program, copy.states[j], copy.log_densities[j])
             statistics = np.zeros((3, 4))
             record = type("Record", (), {"scans": np.ones(1), "trips": None})
-            code.run_scans(plan, 0, copy, statistics, record, 1, 1, np.zeros(5), None)
+            code.run_scans(plan, 0, copy, statistics, record, 1, 1, np.zeros(5))
             return tuple(tuple(copy.states[copy.replica_of[i]]) for i in range(3))
 
         for probability, outcome in forks.outcomes(scan):
@@ -212,7 +215,7 @@ def test_a_full_scan_keeps_the_law(parity):
     assert invariance_gap(scan_law(), matrix) < 1e-12
 
 
-DRAW = "        draw_reference(program, x, stream, rng)\n"
+DRAW = "        draw_reference(program, x, stream)\n"
 AT_CHAIN = "plan.schedule[chain], parameters"
 
 SCAN_FAULTS = {

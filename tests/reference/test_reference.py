@@ -13,7 +13,7 @@ from ways import WAYS, AsPython, compiled
 
 import sterna
 from sterna.engine.round import draw_states
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 from sterna.reference.reference import Reference, coordinate_tables, space_and_distributions
 
 DRAWS = 20_000
@@ -91,7 +91,7 @@ def mixed_target(way=compiled):
 
 def draw(target, number=DRAWS):
     states = np.zeros((number, target.dimension))
-    draw_states(target.block, 3, states, np.zeros(1, dtype=np.int64), *new_generator())
+    draw_states(target.block, 3, states, np.zeros(1, dtype=np.int64), new_stream())
     return states
 
 

@@ -10,7 +10,7 @@ from sterna.engine.densities import coordinate_slope, draw_from_stream
 from sterna.engine.program import view
 from sterna.engine.round import draw_states
 from sterna.ground.compilation import as_pointer
-from sterna.ground.streams import new_generator, scan_key, start_stream
+from sterna.ground.streams import new_stream, scan_key, start_stream
 
 DRAWS = 100_000
 # Each statistical check below gives a false alarm once in a million runs.
@@ -35,7 +35,7 @@ def draw(distribution, number=DRAWS, seed=5):
     """Draws of a variable through the engine, in its own shape."""
     target = target_of(distribution)
     states = np.zeros((number, target.dimension))
-    draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), *new_generator())
+    draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), new_stream())
     return target.space.values(states)["v"]
 
 
@@ -72,7 +72,7 @@ def draw_for_kernels(distribution, number):
     """Draws of a scalar variable from a stream alone."""
     target = target_of(distribution)
     out = np.zeros(number)
-    _many_draws(target.block, out, new_generator()[0])
+    _many_draws(target.block, out, new_stream())
     values = np.clip(out, target.program.lower[0], target.program.upper[0])
     return values if distribution.coordinates.value_type == 0 else values.astype(np.int64)
 

@@ -7,7 +7,7 @@ from numba import types
 from sterna.engine.program import EVALUATIONS, EXPLORE, N_LOG_DENSITIES, refresh, view
 from sterna.engine.round import call_explore, draw_states
 from sterna.ground.compilation import address_of, as_pointer, row
-from sterna.ground.streams import new_generator, scan_key, start_stream
+from sterna.ground.streams import new_stream, scan_key, start_stream
 
 
 @numba.njit
@@ -53,7 +53,7 @@ def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statisti
     arrays = (np.arange(target.dimension),) if data is None else data
     addresses = np.array([array.ctypes.data for array in arrays] or [0], dtype=np.int64)
     parameters = np.ascontiguousarray(parameters, dtype=float)
-    stream, _generator = new_generator()
+    stream = new_stream()
     address = address_of(kernel, EXPLORE)
     _apply(target.block, address, states, log_densities, beta, parameters, statistics, addresses, times, seed, stream)
     return states, log_densities
@@ -64,7 +64,7 @@ def draws_of(target, seed=1):
 
     def draw(n):
         states = np.zeros((n, target.dimension))
-        draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), *new_generator())
+        draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), new_stream())
         return states
 
     return draw

@@ -4,7 +4,7 @@ import numpy as np
 
 import sterna
 from sterna.engine.round import draw_states
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 
 
 def zero():
@@ -19,7 +19,7 @@ def draw(distribution, number, seed=5):
     """Return states and values of a variable drawn by the engine."""
     target = target_of(distribution)
     states = np.zeros((number, target.dimension))
-    draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), *new_generator())
+    draw_states(target.block, seed, states, np.zeros(1, dtype=np.int64), new_stream())
     return states, target.space.values(states)["v"]
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sterna.bridges.jax_batches import JAX_NOTE, batch_function_of, import_jax, in_64_bits, is_array
 from sterna.engine import callback
+from sterna.engine.interrupts import keeps_interrupts
 from sterna.errors import TargetError
 from sterna.explorers.base import Explorer
 from sterna.ground.keywords import explains_keywords
@@ -26,6 +27,7 @@ LogLikelihood = Callable[[FloatArray, Mapping[str, Any]], "Array"]
 
 
 @explains_keywords("sterna.JaxTarget", HINTS | {"vectorized": "give a function of one point, which JAX vectorises"})
+@keeps_interrupts
 def JaxTarget(  # noqa: N802
     log_likelihood: Callable[..., Any],
     reference: object = None,

@@ -16,6 +16,7 @@ from sterna.bridges.jax_batches import JAX_NOTE, batch_function_of, import_jax, 
 from sterna.bridges.numpyro_sites import Layout, Message, is_possible, log_prob_of, read_layout, scale_of, unconstrain
 from sterna.bridges.numpyro_view import NumpyroView
 from sterna.engine import callback
+from sterna.engine.interrupts import keeps_interrupts
 from sterna.errors import TargetError
 from sterna.reference.reference import Reference
 from sterna.reference.space import VariableType
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 MAX_UNCONSTRAINED = 700.0
 
 
+@keeps_interrupts
 def from_numpyro(model: Callable[..., Any], *args: object, **kwargs: object) -> Target:
     """Make a target from a NumPyro model and its arguments.
 

@@ -11,6 +11,7 @@ from sterna.bridges.pymc_prior import PriorDraw
 from sterna.bridges.pymc_space import has_unbounded, kinds_of
 from sterna.bridges.pymc_view import PymcView
 from sterna.bridges.pytensor_numba import bridged_density, bridged_gradient, with_whole_gradient
+from sterna.engine.interrupts import keeps_interrupts
 from sterna.ground.user_function import Bridged, CannotCompile
 from sterna.reference.reference import Reference
 from sterna.target.target import Target
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pytensor.graph.basic import Variable
 
 
+@keeps_interrupts
 def from_pymc(model: "Model", *, name: str | None = None) -> Target:
     """Make a target from a PyMC model, which is not changed; `sterna.sample(model)` calls this.
 

@@ -10,11 +10,9 @@ from numba import types
 from numpy.typing import NDArray
 
 from sterna.bridges.pytensor_numba import graphs_of, machine_mode, no_object_mode, numba_address
-from sterna.engine.densities import GENERATOR
-from sterna.engine.moves import drawing_functions, generator_on
 from sterna.errors import TargetError
 from sterna.ground.compilation import caller
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import GENERATOR, drawing_functions, generator_on, new_generator
 from sterna.ground.user_function import CannotCompile
 from sterna.types import FloatArray
 

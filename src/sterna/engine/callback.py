@@ -11,6 +11,8 @@ from numba import types
 
 from sterna.ground.compilation import as_pointer, compiled_callback
 from sterna.ground.rows import fields, size_of
+from sterna.ground.streams import N_STATE, generator_in_python, state_address
+from sterna.types import FloatArray, WordArray
 
 
 @fields
@@ -98,6 +100,12 @@ def failed_handle(error: BaseException) -> int:
     return int(getattr(error, "sterna_handle", 0))
 
 
+def draw_in_python(handle: int, x: FloatArray, stream: WordArray) -> None:
+    """Call a registered draw with NumPy's generator on a stream."""
+    with generator_in_python(stream) as generator:
+        call_python(handle, x, generator)
+
+
 @compiled_callback
 def python_log_likelihood(state: int, data: int) -> float:
     """Evaluate a Python log-likelihood."""
@@ -144,12 +152,13 @@ def python_reference_change(state: int, coordinate: int, new: float, data: int) 
 
 @compiled_callback
 def python_draw(state: int, data: int, generator: object) -> int:
-    """Draw from a Python reference into the state."""
+    """Draw from a Python reference into the state; the generator has no Python object, so that Python is lent one."""
     block = numba.carray(as_pointer(data, types.int64), HEAD)
     x = numba.carray(as_pointer(state, types.float64), block[DIMENSION])
     handle = block[DRAW]
+    stream = numba.carray(as_pointer(state_address(generator), types.uint64), N_STATE)
     with numba.objmode():
-        call_python(handle, x, generator)
+        draw_in_python(handle, x, stream)
     return 0
 
 
@@ -186,3 +195,10 @@ def python_conditional(state: int, index: int, beta: float, weights: int, count:
     with numba.objmode():
         call_python(handle, x, index, beta, out)
     return 0
+
+
+@compiled_callback
+def python_poll(handle: int) -> None:
+    """Let Python run, which then handles signals, and ask a registered function whether the run may go on."""
+    with numba.objmode():
+        call_python(handle)

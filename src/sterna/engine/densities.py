@@ -26,13 +26,11 @@ from sterna.ground.compilation import (
     int_pointer,
 )
 from sterna.ground.rows import fields
-from sterna.ground.streams import Stream
+from sterna.ground.streams import GENERATOR, Stream
 from sterna.types import FloatPointer, IntArray
 
 # No address is 0.
 NORMAL = 0
-
-GENERATOR = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
 LOG_DENSITY = types.float64(FLOATS, types.int64, FLOATS, types.float64)
 SLOPE = types.float64(FLOATS, types.int64, types.float64)

@@ -2,11 +2,9 @@
 
 Both are made from one record, in the explorer's scratch, that the kernel fills before it calls the move. In compiled
 code the log-density is a callable Numba type, and the generator's memory is the stream. In Python it is a callable
-object, and the generator's memory holds the words of the stream during the call.
+object, and the generator is lent the words of the stream during the call.
 """
 
-import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import DIMENSION, call_python
 from sterna.engine.callback import HEAD as DATA_HEAD
-from sterna.engine.densities import GENERATOR
+from sterna.engine.interrupts import uninterruptible
 from sterna.errors import Error, EvaluationError, describe
 from sterna.ground.compilation import (
     as_pointer,
@@ -33,7 +31,7 @@ from sterna.ground.compilation import (
     lowered,
 )
 from sterna.ground.rows import fields, size_of
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import N_STATE, generator_in_python
 from sterna.types import FloatArray, WordArray
 
 # How many states a move's record remembers, with their log-densities: enough that none is evaluated twice.
@@ -78,6 +76,8 @@ class MoveConstants:
 
 
 RECORD_SIZE = size_of(MoveRecord)
+# In the place of a record's address, after its move has returned.
+ENDED = 0
 N_CONSTANTS = size_of(MoveConstants)
 
 # f(record, values, their number)
@@ -90,30 +90,6 @@ REFUSAL = types.none(types.int64, types.int64, types.int64)
 call_evaluation = caller(EVALUATION)
 call_move = caller(MOVE)
 call_refusal = caller(REFUSAL)
-
-
-def drawing_functions() -> list[int]:
-    """Return the addresses of the functions that draw from an SFC64 state, which all generators share."""
-    interface = np.random.SFC64(0).ctypes
-    functions = (interface.next_uint64, interface.next_uint32, interface.next_double)
-    return [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
-
-
-@intrinsic
-def generator_on(
-    typing_context: object, stream: object, next_64: object, next_32: object, next_double: object
-) -> object:
-    """Return NumPy's generator in its compiled form, which draws from a stream and has no Python object."""
-
-    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
-        bits = cgutils.create_struct_proxy(types.NumPyRandomBitGeneratorType("bit_generator"))(context, builder)
-        bits.state_address = bits.state = values[0]
-        bits.fnptr_next_uint64, bits.fnptr_next_uint32, bits.fnptr_next_double = values[1:]
-        made = cgutils.create_struct_proxy(GENERATOR)(context, builder)
-        made.bit_generator = bits._getvalue()
-        return made._getvalue()
-
-    return GENERATOR(*[types.int64] * 4), generate
 
 
 class LogDensityType(types.Callable):  # type: ignore[misc]
@@ -208,7 +184,7 @@ def python_move(state: int, record: int, beta: float, data: int, handle: int) ->
     words = int_pointer(record)
     constants = int_pointer(words[MoveRecord.constants])
     record_x = numba.carray(float_pointer(record + 8 * RECORD_SIZE), constants[MoveConstants.count])
-    stream = numba.carray(as_pointer(words[MoveRecord.stream], types.uint64), 5)
+    stream = numba.carray(as_pointer(words[MoveRecord.stream], types.uint64), N_STATE)
     block = numba.carray(int_pointer(data), DATA_HEAD)
     x = numba.carray(float_pointer(state), block[DIMENSION])
     with numba.objmode():
@@ -236,21 +212,21 @@ class LogDensity:
         values = np.ascontiguousarray(state, dtype=np.float64)
         if np.ndim(state) != 1:
             raise EvaluationError(f"{self.what} called log_density with {state!r}; it takes a vector like x.")
+        if self.record == ENDED:
+            raise EvaluationError(
+                f"log_density was called after the call of {self.what.replace('The', 'the', 1)} that it was passed to "
+                "had returned: it knows the other coordinates and beta of that call only. Do not keep it; each call of "
+                "the move is given its own."
+            )
         self.record_x[:] = self.x
         self.at_work = True
-        value = evaluate_at(self.record, values)
+        value = uninterruptible(evaluate_at, self.record, values)
         self.at_work = False
         return value
 
-
-class _Thread(threading.local):
-    """Generators of this thread that are not in use; several moves may be running, each in a greenlet."""
-
-    def __init__(self) -> None:
-        self.free: list[tuple[WordArray, np.random.Generator]] = []
-
-
-_thread = _Thread()
+    def end(self) -> None:
+        """Forget the record, whose memory is freed or used by others once the move has returned."""
+        self.record, self.record_x = ENDED, np.empty(0)
 
 
 def run_python_move(
@@ -260,13 +236,12 @@ def run_python_move(
     stream: WordArray,
     record: int,
 ) -> None:
-    """Call a Python move on a copy of its x, with one of this thread's generators instead of the stream."""
-    borrowed = words, generator = _thread.free.pop() if _thread.free else new_generator()
+    """Call a Python move on a copy of its x."""
     x = record_x.copy()
     log_density = LogDensity(record, record_x, x, what)
-    words[:] = stream
     try:
-        returned = move(x, log_density, generator)
+        with generator_in_python(stream) as generator:
+            returned = move(x, log_density, generator)
     except Error:
         raise
     except Exception as error:
@@ -274,11 +249,10 @@ def run_python_move(
             raise
         raise EvaluationError(f"{what} raised {describe(error)}.") from error
     finally:
-        _thread.free.append(borrowed)
+        log_density.end()
     if returned is not None:
         raise EvaluationError(
             f"{what} returned {returned!r}, which is not used: write the new state into x, by x[:] = new or "
             "x[i] = value, and return nothing."
         )
-    stream[:] = words
     record_x[:] = x

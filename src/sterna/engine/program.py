@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from sterna.engine.densities import GENERATOR, coordinate_log_density, coordinate_slope, draw_coordinate
+from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
 from sterna.ground.compilation import (
     FLOATS,
     INTEGERS,
@@ -17,10 +17,11 @@ from sterna.ground.compilation import (
     caller,
     compiled,
     inlined,
+    int_pointer,
     overload,
 )
 from sterna.ground.rows import fields, size_of
-from sterna.ground.streams import Stream
+from sterna.ground.streams import GENERATOR, Stream, generator_of
 from sterna.ground.values import REAL
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
@@ -38,6 +39,30 @@ class LogDensities:
 LOG_REFERENCE, LOG_LIKELIHOOD = LogDensities.log_reference, LogDensities.log_likelihood
 EVALUATIONS, GRADIENTS = LogDensities.evaluations, LogDensities.gradients
 N_LOG_DENSITIES = size_of(LogDensities)
+
+
+@fields
+class Stop:
+    """How Python ends a run that is inside compiled code, or takes a moment in it to handle signals.
+
+    No log-likelihood may reach the ceiling, which is +inf; every evaluation is compared with it, which also finds NaN.
+    If Python lowers the ceiling to -inf, every value reaches it, and compiled code calls `poll` with the handle
+    of a Python function. That function lifts the ceiling again, or raises.
+    """
+
+    ceiling = 1
+    poll = 1
+    handle = 1
+
+
+CEILING = Stop.ceiling
+
+
+def new_stop() -> FloatArray:
+    """Return the words of `Stop`, with nobody to call yet; address and handle are integers in the same memory."""
+    words = np.zeros(size_of(Stop))
+    words[CEILING] = math.inf
+    return words
 
 
 class Program(NamedTuple):
@@ -64,6 +89,8 @@ class Program(NamedTuple):
     family: IntArray
     constants: FloatArray
     table: FloatArray
+    stop: FloatArray
+    """The words of `Stop`."""
 
     def block(self) -> IntArray:
         """Return numbers and addresses in one array, from which `view` makes the compiled form."""
@@ -71,7 +98,7 @@ class Program(NamedTuple):
         return np.array(words, dtype=np.int64)
 
 
-PROGRAM = types.NamedTuple([types.int64] * 10 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS], Program)
+PROGRAM = types.NamedTuple([types.int64] * 10 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS, FLOATS], Program)
 
 # f(state, data), by their addresses
 LOG_DENSITY = types.float64(types.int64, types.int64)
@@ -87,12 +114,15 @@ WHOLE_GRADIENT = types.int64(types.int64, types.float64, types.int64, types.int6
 CONDITIONAL = types.int64(types.int64, types.int64, types.float64, types.int64, types.int64, types.int64, types.int64)
 # f(program, state, log_densities, beta, parameters, statistics, addresses of the explorer's data, stream)
 EXPLORE = types.none(PROGRAM, FLOATS, FLOATS, types.float64, FLOATS, FLOATS, INTEGERS, WORDS)
+# f(handle)
+POLL = types.none(types.int64)
 
 call_log_density = caller(LOG_DENSITY)
 call_change = caller(CHANGE)
 call_draw = caller(DRAW)
 call_gradient = caller(GRADIENT)
 call_whole_gradient = caller(WHOLE_GRADIENT)
+call_poll = caller(POLL)
 
 
 class NotANumber(Exception):  # noqa: N818 (never reaches a user: whoever runs the engine writes the message)
@@ -123,6 +153,7 @@ def view(block: IntPointer) -> Program:
         as_pointer(block[13], types.int64),
         as_pointer(block[14], types.float64),
         as_pointer(block[15], types.float64),
+        as_pointer(block[16], types.float64),
     )
 
 
@@ -163,6 +194,21 @@ def _write_gradient(
     return likelihood.instance_class.gradient
 
 
+def ceiling_of(likelihood: Any, stop: FloatPointer) -> float:
+    """Return the ceiling of a likelihood that is given by its address; that of one compiled in place is always +inf.
+
+    The latter is so cheap that looking would cost several percent. The round looks after every exploration.
+    """
+    raise NotImplementedError("exists in compiled code only")
+
+
+@overload(ceiling_of)
+def _ceiling_of(likelihood: Any, stop: object) -> Callable[..., float]:
+    if isinstance(likelihood, types.Integer):
+        return lambda likelihood, stop: stop[CEILING]
+    return lambda likelihood, stop: math.inf
+
+
 @inlined
 def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
     """Return the program with its likelihood, or with both likelihood and gradient, compiled in place."""
@@ -183,6 +229,7 @@ def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
         p.family,
         p.constants,
         p.table,
+        p.stop,
     )
 
 
@@ -206,7 +253,16 @@ def without_local_change(p: Program) -> Any:
         p.family,
         p.constants,
         p.table,
+        p.stop,
     )
+
+
+@compiled
+def poll(stop: FloatPointer) -> None:
+    """Call Python if the ceiling was lowered; raises if the run shall end."""
+    if stop[CEILING] < math.inf:
+        words = int_pointer(as_address(stop))
+        call_poll(words[Stop.poll], (words[Stop.handle],))
 
 
 @inlined
@@ -214,10 +270,12 @@ def log_likelihood(program: Program, x: FloatPointer, log_densities: FloatPointe
     """Evaluate the log-likelihood at x and count the evaluation."""
     log_densities[EVALUATIONS] += 1.0
     value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)
-    if not value < math.inf:
+    if not value < ceiling_of(program.log_likelihood, program.stop):
+        poll(program.stop)
         if value == math.inf:
             raise NotANumber("log-likelihood is +inf")
-        raise NotANumber("log-likelihood is NaN")
+        if not value < math.inf:
+            raise NotANumber("log-likelihood is NaN")
     return value
 
 
@@ -249,6 +307,8 @@ def annealed_gradient(
     That of an integer is 0. If the likelihood's gradient is not finite, neither is the sum, and the caller rejects.
     """
     log_densities[GRADIENTS] += 1.0
+    if ceiling_of(program.likelihood_gradient, program.stop) < math.inf:
+        poll(program.stop)
     if program.whole_gradient != 0:
         call_whole_gradient(program.whole_gradient, (as_address(x), beta, as_address(gradient), program.data))
         return
@@ -266,11 +326,12 @@ def annealed_gradient(
 
 
 @compiled
-def draw_reference(program: Program, x: FloatPointer, stream: Stream, rng: np.random.Generator) -> None:
+def draw_reference(program: Program, x: FloatPointer, stream: Stream) -> None:
     """Replace x by an exact draw from the reference.
 
     A draw that rounds to the edge of an open support (1 from a Beta of tiny shape) becomes the nearest number inside.
     """
+    rng = generator_of(stream)
     if program.draw_reference != 0:
         call_draw(program.draw_reference, (as_address(x), program.data, rng))
         for i in range(program.dimension):
@@ -342,6 +403,8 @@ def coordinate_likelihood(
     x[i] = here
     change = call_change(program.likelihood_change, (as_address(x), i, value, program.data))
     x[i] = value
-    if not change < math.inf:
-        raise NotANumber("local change of the log-likelihood is NaN or +inf")
+    if not change < program.stop[CEILING]:
+        poll(program.stop)
+        if not change < math.inf:
+            raise NotANumber("local change of the log-likelihood is NaN or +inf")
     return log_densities[LOG_LIKELIHOOD] + change

@@ -9,6 +9,7 @@ from numba import types
 from sterna.engine.communication import measure, swap
 from sterna.engine.index_process import follow
 from sterna.engine.program import (
+    CEILING,
     EVALUATIONS,
     EXPLORE,
     LOG_LIKELIHOOD,
@@ -19,6 +20,7 @@ from sterna.engine.program import (
     draw_reference,
     log_likelihood,
     log_reference,
+    poll,
     refresh,
     view,
 )
@@ -127,7 +129,6 @@ def find_start(
     first: int,
     last: int,
     stream: WordArray,
-    rng: np.random.Generator,
 ) -> None:
     """Draw replicas `first` to `last - 1` from the reference, up to `tries` times while the likelihood is zero."""
     program = view(block)
@@ -137,7 +138,7 @@ def find_start(
         x, log_densities = row(copy.states, replica), row(copy.log_densities, replica)
         for attempt in range(tries):
             start_stream(words, scan_key(seed, copy_number, 0, attempt), replica)
-            draw_reference(program, x, words, rng)
+            draw_reference(program, x, words)
             refresh(program, x, log_densities)
             check_draw(log_densities)
             if log_densities[LOG_LIKELIHOOD] > -math.inf:
@@ -145,9 +146,7 @@ def find_start(
 
 
 @compiled
-def refresh_some(
-    block: IntArray, copy: Copy, first: int, last: int, stream: WordArray, rng: np.random.Generator
-) -> None:
+def refresh_some(block: IntArray, copy: Copy, first: int, last: int, stream: WordArray) -> None:
     """Evaluate replicas `first` to `last - 1` again, because the target has changed."""
     program = view(block)
     for replica in range(first, last):
@@ -156,9 +155,7 @@ def refresh_some(
 
 
 @compiled
-def draw_states(
-    block: IntArray, seed: int, states: FloatArray, at_work: IntArray, stream: WordArray, rng: np.random.Generator
-) -> None:
+def draw_states(block: IntArray, seed: int, states: FloatArray, at_work: IntArray, stream: WordArray) -> None:
     """Fill rows with independent draws from the reference, by streams that no copy uses."""
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
@@ -166,7 +163,7 @@ def draw_states(
     for k in range(states.shape[0]):
         at_work[0] = k
         start_stream(words, key, k)
-        draw_reference(program, row(states, k), words, rng)
+        draw_reference(program, row(states, k), words)
 
 
 @inlined
@@ -178,14 +175,13 @@ def explore_replica(
     replica: int,
     scan: int,
     stream: Stream,
-    rng: np.random.Generator,
 ) -> None:
     """Explore one replica: by an exact draw in chain 0, by the explorer's kernel in all others."""
     chain = copy.chain_of[replica]
     x, log_densities = row(copy.states, replica), row(copy.log_densities, replica)
     copy.at_work[0] = replica
     if chain == 0:
-        draw_reference(program, x, stream, rng)
+        draw_reference(program, x, stream)
         refresh(program, x, log_densities)
         check_draw(log_densities)
         return
@@ -193,6 +189,9 @@ def explore_replica(
     data = int_pointer(plan.explorer_data.ctypes.data)
     for _ in range(plan.explorations):
         call_explore(plan.explore, (program, x, log_densities, plan.schedule[chain], parameters, sums, data, stream))
+        # for kernels that evaluate without `log_likelihood`, which looks by itself
+        if program.stop[CEILING] < math.inf:
+            poll(program.stop)
     if scan % REFRESH_EVERY == 0:
         log_densities[LOG_REFERENCE] = log_reference(program, x)
         if program.likelihood_change != 0:
@@ -210,14 +209,13 @@ def explore_range(
     first: int,
     last: int,
     stream: Stream,
-    rng: np.random.Generator,
 ) -> None:
     """Explore replicas `first` to `last - 1`, each with its own stream."""
     key = scan_key(plan.seed, copy_number, plan.round_number, scan)
     for replica in range(first, last):
         start_stream(stream, key, replica)
         copy.before[copy.chain_of[replica]] = copy.log_densities[replica, LOG_LIKELIHOOD]
-        explore_replica(program, plan, copy, statistics, replica, scan, stream, rng)
+        explore_replica(program, plan, copy, statistics, replica, scan, stream)
 
 
 @inlined
@@ -243,13 +241,12 @@ def run_scans(
     first: int,
     last: int,
     stream: WordArray,
-    rng: np.random.Generator,
 ) -> None:
     """Run scans `first` to `last` of a round, counted from 1 (paper, algorithm Distributed DEO)."""
     program = view(plan.block)
     words = as_pointer(stream.ctypes.data, types.uint64)
     for scan in range(first, last + 1):
-        explore_range(program, plan, statistics, scan, copy_number, copy, 0, copy.chain_of.size, words, rng)
+        explore_range(program, plan, statistics, scan, copy_number, copy, 0, copy.chain_of.size, words)
         communicate_and_record(plan, copy_number, copy, record, scan)
 
 
@@ -263,12 +260,11 @@ def explore_some(
     first: int,
     last: int,
     stream: WordArray,
-    rng: np.random.Generator,
 ) -> None:
     """Explore some replicas of a scan; others explore the rest."""
     program = view(plan.block)
     words = as_pointer(stream.ctypes.data, types.uint64)
-    explore_range(program, plan, statistics, scan, copy_number, copy, first, last, words, rng)
+    explore_range(program, plan, statistics, scan, copy_number, copy, first, last, words)
 
 
 @compiled

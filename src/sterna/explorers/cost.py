@@ -11,7 +11,7 @@ from sterna.engine.evaluation import evaluate_often, gradient_often
 from sterna.engine.program import N_LOG_DENSITIES
 from sterna.engine.round import draw_states
 from sterna.explorers.explorable import ExplorableTarget
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 
 # A timing must take at least so many seconds; the best of so many timings counts, because others were disturbed.
 MIN_SECONDS, TIMINGS = 1e-4, 9
@@ -39,7 +39,7 @@ def measured(target: ExplorableTarget) -> Cost:
     draws, log_densities = np.zeros((1, target.dimension)), np.zeros(N_LOG_DENSITIES)
     slope, scratch = np.zeros(target.dimension), np.zeros(target.dimension)
     try:
-        draw_states(target.block, 0, draws, np.zeros(1, dtype=np.int64), *new_generator())
+        draw_states(target.block, 0, draws, np.zeros(1, dtype=np.int64), new_stream())
         seconds = seconds_of(lambda times: evaluate_often(target.block, draws[0], log_densities, times))
         if not target.has_gradient:
             return Cost(seconds)

@@ -33,7 +33,7 @@ from sterna.ground.compilation import (
     int_pointer,
     offset_pointer,
 )
-from sterna.ground.streams import Stream
+from sterna.ground.streams import Stream, drawing_functions
 from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
@@ -279,7 +279,7 @@ class Move:
         constants[MoveConstants.refuse] = address_of(moves.python_refusal, moves.REFUSAL)
         constants[MoveConstants.refuse_handle] = refusal
         drawing = [MoveConstants.next_64, MoveConstants.next_32, MoveConstants.next_double]
-        constants[drawing] = moves.drawing_functions()
+        constants[drawing] = drawing_functions()
         bound = Bound(
             kernel=explore,
             data=(block, constants, target.block),

@@ -1,17 +1,31 @@
 """Random numbers as a function of (seed, copy, round, scan, replica), without a state that is carried along.
 
 A key passes through a full 64-bit mixer in two lanes and becomes the state of an SFC64 generator. NumPy's `Generator`
-shares its memory, so that NumPy's distributions draw from the same stream.
+is made on the same memory, so that NumPy's distributions draw from the same stream.
 """
 
 import ctypes
 import math
-from typing import TypeAlias
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
+from numba import types
+from numba.core import cgutils
 
-from sterna.ground.compilation import compiled
+from sterna.ground.compilation import WORDS, compiled, intrinsic
 from sterna.types import FloatPointer, WordArray, WordPointer
+
+# NumPy's generator in compiled code, and the part of it that draws.
+GENERATOR = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
+_BITS = types.NumPyRandomBitGeneratorType("bit_generator")
+
+# NumPy's sfc64_state: four words, then a 32-bit buffer flag and its value. In a stream of the engine, the addresses of
+# the functions by which NumPy's generator draws from that state come after it.
+N_STATE = 5
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _LANE = np.uint64(0xD1B54A32D192ED03)
@@ -24,22 +38,110 @@ _SWAP = np.uint64(1 << 62)
 _COIN = np.uint64(1 << 63)
 
 
-# In compiled functions a stream is the pointer to its words, which NumPy's generator shares.
+# In compiled functions a stream is the pointer to its words.
 Stream: TypeAlias = WordPointer
 
 # The two lanes into which the numbers that key a stream are mixed.
 Key: TypeAlias = tuple[np.uint64, np.uint64]
 
 
-def new_generator() -> tuple[WordArray, np.random.Generator]:
-    """Return the words of a new stream, and NumPy's generator on the same memory.
+def new_stream() -> WordArray:
+    """Return the words of a new stream, from which compiled code draws by itself or by NumPy's generator.
 
-    `start_stream` must key it before use. A stream must not be shared between threads.
+    `start_stream` must key it before use. A stream must not be shared between threads. The engine takes these words and
+    not a `Generator`, which Numba would take apart in Python at every call: an exception there, such as that of Ctrl-C,
+    would crash the process.
+    """
+    return np.array([0] * N_STATE + drawing_functions(), dtype=np.uint64)
+
+
+@cache
+def drawing_functions() -> list[int]:
+    """Return the addresses of the functions that draw from an SFC64 state, which all generators share."""
+    interface = np.random.SFC64(0).ctypes
+    functions = (interface.next_uint64, interface.next_uint32, interface.next_double)
+    return [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
+
+
+def new_generator() -> tuple[WordArray, np.random.Generator]:
+    """Return NumPy's generator, and the words of its state, which lie in its memory.
+
+    `start_stream` must key it before use. The words must not be used after the generator is gone.
     """
     bit_generator = np.random.SFC64(0)
-    memory = (ctypes.c_uint64 * 5).from_address(bit_generator.ctypes.state_address)
-    # numpy's sfc64_state: four words, then a 32-bit buffer flag and its value
+    memory = (ctypes.c_uint64 * N_STATE).from_address(bit_generator.ctypes.state_address)
     return np.ctypeslib.as_array(memory), np.random.Generator(bit_generator)
+
+
+class _Thread(threading.local):
+    """Generators of this thread that are not in use; several functions may be running, each in a greenlet."""
+
+    def __init__(self) -> None:
+        self.free: list[tuple[WordArray, np.random.Generator]] = []
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def generator_in_python(stream: WordArray) -> Iterator[np.random.Generator]:
+    """Lend Python a generator that continues a stream; afterwards the stream continues where the generator stopped.
+
+    The stream's own memory belongs to the run, and a user may keep the generator for longer.
+    """
+    lent = words, generator = _thread.free.pop() if _thread.free else new_generator()
+    words[:] = stream[:N_STATE]
+    try:
+        yield generator
+        stream[:N_STATE] = words
+    finally:
+        _thread.free.append(lent)
+
+
+@intrinsic
+def generator_on(
+    typing_context: object, stream: object, next_64: object, next_32: object, next_double: object
+) -> object:
+    """Return NumPy's generator in its compiled form, which draws from a stream and has no Python object."""
+
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
+        return _generator(context, builder, values[0], values[1:])
+
+    return GENERATOR(*[types.int64] * 4), generate
+
+
+@intrinsic
+def generator_of(typing_context: object, stream: object) -> object:
+    """Return NumPy's generator, in its compiled form, on a stream of the engine."""
+
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
+        words = values[0]
+        places = [cgutils.gep_inbounds(builder, words, N_STATE + k) for k in range(3)]
+        state = builder.ptrtoint(words, context.get_value_type(types.int64))
+        return _generator(context, builder, state, [builder.load(place) for place in places])
+
+    return GENERATOR(WORDS), generate
+
+
+def _generator(context: Any, builder: Any, state: object, functions: Sequence[object]) -> object:
+    """Return the LLVM value of a generator."""
+    bits = cgutils.create_struct_proxy(_BITS)(context, builder)
+    bits.state_address = bits.state = state
+    bits.fnptr_next_uint64, bits.fnptr_next_uint32, bits.fnptr_next_double = functions
+    made = cgutils.create_struct_proxy(GENERATOR)(context, builder)
+    made.bit_generator = bits._getvalue()
+    return made._getvalue()
+
+
+@intrinsic
+def state_address(typing_context: object, generator: object) -> object:
+    """Return the address of the state from which a generator in its compiled form draws."""
+
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
+        made = cgutils.create_struct_proxy(GENERATOR)(context, builder, value=values[0])
+        return cgutils.create_struct_proxy(_BITS)(context, builder, value=made.bit_generator).state_address
+
+    return types.int64(GENERATOR), generate
 
 
 @compiled

@@ -2,19 +2,20 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from threading import Event
 from typing import TypeAlias
 
+from sterna.engine.interrupts import check_interrupts, end_compiled_code
 from sterna.engine.round import Plan, end_scan, explore_some, run_scans
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.types import IntArray
 from sterna.workers.point_errors import errors_at_point
-from sterna.workers.thread_team import ThreadTeam
+from sterna.workers.thread_team import ThreadTeam, wait_for
 
-# How long a block should take: an interrupt waits for its end.
+# How long a block should take: a pause waits for its end.
 BLOCK_SECONDS = 0.2
 
 # A scan that takes longer is shared among threads; waking one takes about 0.1 ms.
@@ -66,17 +67,13 @@ def _run_threads(runtime: Runtime, jobs: Sequence[Callable[[], None]], threads: 
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(job) for job in jobs]
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            for future in futures:
-                if future.done():
-                    future.result()
+            wait_for(futures)
         finally:
             stop.set()
             if not all(future.done() for future in futures):
                 _end_teams(runtime)
+                end_compiled_code()
             wait(futures)
-    for future in futures:
-        future.result()
 
 
 def _end_teams(runtime: Runtime) -> None:
@@ -104,13 +101,14 @@ def _run_copy(
         shared = shared or (has_team and seconds > SHARED_SCAN_SECONDS * (last - first + 1))
         block = max(1, min(4 * block, int(block * BLOCK_SECONDS / seconds)))
         end_block()
+        check_interrupts()
 
 
 def _run_scans(runtime: Runtime, state: RunState, plan: Plan, number: int, first: int, last: int) -> None:
     """Run scans of a copy in this thread alone."""
     copy, statistics, record = state.copies[number], state.statistics[number], state.records[number]
     with errors_at_point(runtime.target, copy.states, copy.at_work):
-        run_scans(plan, number, copy, statistics, record, first, last, *runtime.streams[number])
+        run_scans(plan, number, copy, statistics, record, first, last, runtime.streams[number])
 
 
 def _run_shared_scans(runtime: Runtime, state: RunState, plan: Plan, number: int, first: int, last: int) -> None:

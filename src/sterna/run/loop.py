@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+from sterna.engine.interrupts import check_interrupts
 from sterna.run.blocks import Pause, never, run_blocks
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
@@ -18,6 +19,7 @@ def run_rounds(runtime: Runtime, state: RunState, pause: Pause = never) -> RunSt
         finished = state.round_is_done and state.is_sampling
         if state.round_is_done and not finished:
             state = tune(runtime, state)
+            check_interrupts()
         state = add_seconds(state, phase, time.perf_counter() - began)
         if paused or finished:
             return state

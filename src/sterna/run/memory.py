@@ -30,7 +30,7 @@ def explorer_bytes(settings: Settings, n_chains: int, dimension: int, bound: Bou
     """Return the bytes of states and of what explorers learn, which do not depend on the number of scans."""
     batches = min(MAX_BATCHES, max(settings.n_scans, 2**settings.n_rounds))
     per_chain = dimension + N_LOG_DENSITIES + bound.n_row + SUMS_PER_BATCH * batches
-    return BYTES * n_chains * (settings.n_copies * per_chain + bound.n_parameters)
+    return int(BYTES * n_chains * (settings.n_copies * per_chain + bound.n_parameters))
 
 
 def check_memory(settings: Settings, n_chains: int, dimension: int, bound: Bound, explorer: str) -> None:

@@ -10,7 +10,7 @@ from sterna.engine.round import Copy, Plan, draw_states
 from sterna.engine.schemes import SCHEMES
 from sterna.explorers.base import Bound, Explorer
 from sterna.ground.compilation import address_of
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 from sterna.run.display import Display
 from sterna.run.state import FittedDistribution, RunState
 from sterna.target.prepared import PreparedTarget
@@ -33,14 +33,14 @@ class Runtime:
     """Whether only one thread may call the user's functions."""
     explore: int = field(init=False)
     explorer_data: IntArray = field(init=False)
-    streams: list[tuple[WordArray, np.random.Generator]] = field(init=False)
+    streams: list[WordArray] = field(init=False)
     """One for each copy."""
 
     def __post_init__(self) -> None:
         addresses = [array.ctypes.data for array in self.bound.data] or [0]
         object.__setattr__(self, "explore", address_of(self.bound.kernel, EXPLORE))
         object.__setattr__(self, "explorer_data", np.array(addresses, dtype=np.int64))
-        object.__setattr__(self, "streams", [new_generator() for _ in self.teams.teams])
+        object.__setattr__(self, "streams", [new_stream() for _ in self.teams.teams])
 
     @property
     def evaluates_elsewhere(self) -> bool:
@@ -54,13 +54,13 @@ class Runtime:
             team.apply(copy, function)
             return
         with errors_at_point(self.target, copy.states, copy.at_work):
-            function(copy, 0, copy.chain_of.size, *self.streams[number])
+            function(copy, 0, copy.chain_of.size, self.streams[number])
 
     def draw_reference(self, seed: int, n: int) -> FloatArray:
         """Return n independent draws from the reference."""
         draws, at_work = np.zeros((n, self.target.dimension)), np.zeros(1, dtype=np.int64)
         with errors_at_point(self.target, draws, at_work):
-            draw_states(self.target.block, seed, draws, at_work, *self.streams[0])
+            draw_states(self.target.block, seed, draws, at_work, self.streams[0])
         return draws
 
     def plan(self, state: RunState) -> Plan:

@@ -6,8 +6,11 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
+from sterna.engine.callback import LIKELIHOOD
+from sterna.engine.interrupts import check_interrupts, holds_interrupts, interruptible, watch_interrupts
 from sterna.errors import OptionError
 from sterna.explorers.base import Explorer
 from sterna.explorers.default import default_explorer
@@ -147,6 +150,7 @@ def sample(
     return result
 
 
+@holds_interrupts
 def begin_run(
     target: Target,
     options: Options,
@@ -177,6 +181,7 @@ def begin_run(
         return finish(runtime, run_rounds(runtime, start_run(runtime, chosen, schedule, began, notes), pause))
 
 
+@holds_interrupts
 def continue_run(
     target: Target,
     state: RunState,
@@ -225,9 +230,12 @@ def running(
 ) -> Iterator[tuple[Runtime, Settings]]:
     """Open what a run needs of this process, and close it at the end; yields it with the settings in use."""
     display = progress if isinstance(progress, Display) else make_display(check_flag("progress", progress))
+    watch_interrupts(target.stop, calls_python=target.handles((LIKELIHOOD,)) != (0,))
     with display, one_blas_thread():
-        recipe = default_explorer(target) if explorer is None else as_explorer(explorer, target)
-        bound = recipe.bind(target)
+        choose = partial(default_explorer, target) if explorer is None else partial(as_explorer, explorer, target)
+        recipe = interruptible(choose)
+        bound = interruptible(recipe.bind, target)
+        check_interrupts()
         check_memory(settings, settings.n_chains, target.dimension, bound, recipe.name)
         if one_copy_for_python and bound.python:
             # a user's Python move is called by one thread alone, so that more copies would be no faster
@@ -237,6 +245,7 @@ def running(
         teams = Teams(target, not calls_python, workers, settings.workers, settings.n_copies)
         try:
             display.start(target, recipe, settings)
+            check_interrupts()
             yield Runtime(target, recipe, bound, teams, display, one_thread), settings
         finally:
             teams.close()

@@ -112,4 +112,4 @@ def load_engine(runtime: Runtime, state: RunState) -> None:
     """Compile or load the engine by a call of no scans, so that its time does not count as tuning."""
     record = new_record(1, state.tuned.n_chains, runtime.target.dimension, 0, 1)
     statistics = np.zeros_like(state.statistics[0])
-    run_scans(runtime.plan(state), 0, state.copies[0], statistics, record, 1, 0, *runtime.streams[0])
+    run_scans(runtime.plan(state), 0, state.copies[0], statistics, record, 1, 0, runtime.streams[0])

@@ -20,8 +20,9 @@ from numba.core.errors import NumbaWarning
 from numba.core.imputils import impl_ret_borrowed
 
 from sterna.engine import callback
-from sterna.engine.moves import generator_on, log_density_on
+from sterna.engine.moves import log_density_on
 from sterna.ground.compilation import as_pointer, generated_function, intrinsic
+from sterna.ground.streams import generator_on
 from sterna.ground.user_function import CannotCompile, compile_user_function, short_reason
 from sterna.ground.values import REAL
 from sterna.reference.affine import affine

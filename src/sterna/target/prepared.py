@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import GRADIENT, Entry
 from sterna.engine.evaluation import evaluate, evaluate_gradient
-from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program
+from sterna.engine.interrupts import uninterruptible
+from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program, new_stop
 from sterna.errors import EvaluationError, OptionError, TargetError
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost, measured
@@ -60,7 +61,9 @@ class PreparedTarget:
         self._functions_of_explorers: list[EnteredFunction] = []
         self._data_block = self._inputs.data.block(self.dimension)
         fields: dict[str, Any] = {**NO_ADDRESSES, **definition.tables}
-        self.program = Program(dimension=self.dimension, data=self._data_block.ctypes.data, **fields)
+        self.stop = new_stop()
+        """By which the run is interrupted inside compiled code."""
+        self.program = Program(dimension=self.dimension, data=self._data_block.ctypes.data, stop=self.stop, **fields)
         self.block = self.program.block()
         self._add(definition.functions)
 
@@ -140,7 +143,7 @@ class PreparedTarget:
     def cost(self) -> Cost:
         """What an evaluation costs, measured when first asked for, once for all runs of a target."""
         if self.measured_cost is None:
-            self.measured_cost = self._definition.cost.get(lambda: measured(self))
+            self.measured_cost = self._definition.cost.get(lambda: uninterruptible(measured, self))
         return self.measured_cost
 
     @property

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import Entry
+from sterna.engine.interrupts import keeps_interrupts
 from sterna.engine.program import Program
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost
@@ -91,6 +92,7 @@ class Target:
     """
 
     @explains_keywords("sterna.Target", HINTS)
+    @keeps_interrupts
     def __init__(
         self,
         log_likelihood: Callable[..., Any] | BatchFunction,

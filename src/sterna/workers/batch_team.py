@@ -14,8 +14,9 @@ import numpy as np
 from greenlet import getcurrent, greenlet
 
 from sterna.engine import callback
+from sterna.engine.interrupts import check_interrupts, interruptible, uninterrupted
 from sterna.engine.round import Copy
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray, WordArray
 from sterna.workers.point_errors import errors_at_point
@@ -56,12 +57,12 @@ class BatchTeam:
         self.target, self.batches = target, batches
         # those that answer more come first, because they also serve replicas that ask for less
         self.widest_first = sorted(dict.fromkeys(batches.values()), key=lambda batch: -len(batch.handles))
-        self.generators: list[tuple[WordArray, np.random.Generator]] = []
+        self.streams: list[WordArray] = []
 
     def apply(self, copy: Copy, function: Callable[..., None]) -> None:
-        """Call `function(copy, first, last, stream, generator)` on every replica."""
+        """Call `function(copy, first, last, stream)` on every replica."""
         size = copy.chain_of.size
-        self.generators += [new_generator() for _ in range(size - len(self.generators))]
+        self.streams += [new_stream() for _ in range(size - len(self.streams))]
         # this greenlet is their parent: what they raise arrives here
         replicas = [Replica(partial(self._explore, copy, function, k)) for k in range(size)]
         with callback.override({handle: partial(ask, handle) for handle in self.batches}):
@@ -72,13 +73,13 @@ class BatchTeam:
                     self._answer(waiting, size)
             finally:
                 # if one has failed, others still wait
-                for replica in filter(None, replicas):
-                    replica.throw()
+                if any(replicas):
+                    end_replicas(replicas)
 
     def _explore(self, copy: Copy, function: Callable[..., None], k: int) -> None:
         part = copy._replace(at_work=np.zeros(1, dtype=np.int64))
         with errors_at_point(self.target, part.states, part.at_work):
-            function(part, k, k + 1, *self.generators[k])
+            function(part, k, k + 1, self.streams[k])
 
     def _answer(self, waiting: list[Replica], size: int) -> None:
         """Evaluate all points that were asked about, and let the replicas continue in their order."""
@@ -94,10 +95,18 @@ class BatchTeam:
         """Do nothing: no exploration continues outside of `apply`."""
 
 
+def end_replicas(replicas: list[Replica]) -> None:
+    """End the replicas that still wait, also if another signal arrives."""
+    with uninterrupted():
+        for replica in filter(None, replicas):
+            replica.throw()
+
+
 def evaluate_batch(batch: Batch, asking: list[Replica], size: int) -> None:
     """Give every replica what a batch returns at its point."""
+    check_interrupts()
     try:
-        columns = batch.evaluate(np.array([replica.state for replica in asking]), size)
+        columns = interruptible(batch.evaluate, np.array([replica.state for replica in asking]), size)
     except Exception as error:
         # raised where the first of them waits, so that the message can name its point
         asking[0].throw(error)

@@ -8,8 +8,9 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from typing import IO, Any, ParamSpec, TypeVar
 
 from sterna.errors import EvaluationError
@@ -60,17 +61,35 @@ def serve() -> None:
         write(answers, pickle.dumps(function(*arguments)))
 
 
+@contextmanager
+def blocked_interrupts() -> Iterator[None]:
+    """Block Ctrl-C in this thread, and so in a process that it starts: a terminal sends it to all of them.
+
+    It is not lost: another thread receives it, or this one when it is unblocked.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Process:
     """One worker process and its two pipes."""
 
     def __init__(self) -> None:
+        self.busy, self.has_answered = False, False
         code = START.format(path=[os.getcwd() if part == "" else part for part in sys.path])
         # one thread of linear algebra each, because the workers themselves use the cores
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         threads = {name: os.environ.get(name, "1") for name in names}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | threads
-        )
+        with blocked_interrupts():
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | threads
+            )
 
     def call(self, message: bytes) -> bytes:
         """Send a call and wait for its answer."""
@@ -83,10 +102,14 @@ class Process:
             raise WorkerDiedError from error
         if answer is None:
             raise WorkerDiedError
+        self.has_answered = True
         return answer
 
     def close(self) -> int:
         """End the process; return its exit status."""
+        if not self.has_answered:
+            # it may still be starting, which takes longer than a user waits
+            self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
             try:
                 assert pipe is not None
@@ -110,12 +133,17 @@ class Processes(Executor):
     def __init__(self, n: int) -> None:
         self.exit_statuses: list[int] = []
         """Of the processes that died."""
-        self.broken = False
+        self.broken, self.ended = False, False
         self.calls: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
-        started = [Process() for _ in range(n)]
-        self.threads = [threading.Thread(target=self._serve, args=(process,), daemon=True) for process in started]
-        for thread in self.threads:
-            thread.start()
+        self.processes: list[Process] = []
+        self.threads = [threading.Thread(target=self._serve, args=(k,), daemon=True) for k in range(n)]
+        try:
+            for thread in self.threads:
+                self.processes.append(Process())
+                thread.start()
+        except BaseException:
+            self.shutdown()
+            raise
 
     def __repr__(self) -> str:
         return "1 process" if len(self.threads) == 1 else f"{len(self.threads)} processes"
@@ -130,35 +158,51 @@ class Processes(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End all processes."""
-        for _ in self.threads:
+        """End all processes, at once those that are evaluating: nobody waits for them any more."""
+        self.ended = True
+        for process in self.processes:
+            if process.busy:
+                process.process.kill()
+        started = [thread for thread in self.threads if thread.ident is not None]
+        for _ in started:
             self.calls.put(None)
-        for thread in self.threads if wait else []:
+        for thread in started if wait else []:
             thread.join()
+        for process in self.processes[len(started) :]:
+            process.close()
 
-    def _serve(self, process: Process) -> None:
+    def _serve(self, k: int) -> None:
         while (call := self.calls.get()) is not None:
             future, message = call
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                process = self._answer(process, future, message)
+                self._answer(k, future, message)
             except BaseException as error:  # of any kind: a replica waits for the answer
                 self.broken = True
                 future.set_exception(error)
-        process.close()
+        self.processes[k].close()
 
-    def _answer(self, process: Process, future: "Future[Any]", message: bytes) -> Process:
-        """Answer a call, with new processes if necessary; return the one that is alive at the end."""
+    def _answer(self, k: int, future: "Future[Any]", message: bytes) -> None:
+        """Answer a call by process k, which is replaced if it dies."""
         for _ in range(0 if self.broken else MAX_DEATHS_PER_CALL):
+            process = self.processes[k]
+            # before `ended` is read, so that `shutdown` sees that this process is busy if this does not see the end
+            process.busy = True
             try:
+                if self.ended:
+                    raise EvaluationError("The run has ended.")
                 answer = process.call(message)
             except WorkerDiedError:
+                if self.ended:
+                    raise EvaluationError("The run has ended.") from None
                 self.exit_statuses.append(process.close())
-                process = Process()
+                self.processes[k] = Process()
                 continue
+            finally:
+                process.busy = False
             future.set_result(pickle.loads(answer))
-            return process
+            return
         self.broken = True
         future.set_exception(
             EvaluationError(
@@ -167,4 +211,3 @@ class Processes(Executor):
                 "this process, where errors are easier to find."
             )
         )
-        return process

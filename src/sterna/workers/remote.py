@@ -28,6 +28,9 @@ Answer = tuple[int, Any]
 _functions: dict[str, Function] = {}
 MAX_FUNCTIONS = 8
 
+# How often a thread that waits for an evaluation looks whether the run has ended: no executor can stop one under way.
+SECONDS_BETWEEN_LOOKS = 0.1
+
 # How often a worker is asked with the function delivered apart, before point and function are sent together.
 MAX_DELIVERIES = 8
 
@@ -143,9 +146,15 @@ class ExecutorEvaluator:
         future = self._future(job)
         self.waiting.add(future)
         try:
-            if self.ended.is_set():  # in the meantime, so that `end` has not seen this one
-                future.cancel()
-            return future.result()
+            while not self.ended.is_set():
+                try:
+                    return future.result(timeout=SECONDS_BETWEEN_LOOKS)
+                except TimeoutError:
+                    # the evaluation itself may have failed by a timeout
+                    if future.done():
+                        return future.result()
+            future.cancel()
+            raise EvaluationError("The run has ended.")
         except CancelledError:
             raise EvaluationError("The run has ended.") from None
         except BrokenExecutor as error:

@@ -1,15 +1,16 @@
 """Threads that share a copy's replicas: a few for compiled code, one per replica if evaluations are remote."""
 
 import threading
-from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
 import numpy as np
 
 from sterna.engine import callback
+from sterna.engine.interrupts import SECONDS_BETWEEN_LOOKS, check_interrupts
 from sterna.engine.round import Copy
-from sterna.ground.streams import new_generator
+from sterna.ground.streams import new_stream
 from sterna.target.prepared import PreparedTarget
 from sterna.workers.point_errors import errors_at_point
 
@@ -33,7 +34,7 @@ class RemoteEvaluator(Protocol):
 
 
 class ThreadTeam:
-    """Threads that share the replicas of one copy; each thread has its own stream and generator."""
+    """Threads that share the replicas of one copy; each thread has its own stream."""
 
     def __init__(self, target: PreparedTarget, n_threads: int, remote: RemoteEvaluator | None = None) -> None:
         self.target, self.n_threads, self.remote = target, n_threads, remote
@@ -43,27 +44,29 @@ class ThreadTeam:
         """Whether the team must run all scans; otherwise only those that are worth waking threads for."""
 
     def apply(self, copy: Copy, function: Callable[..., None]) -> None:
-        """Call `function(copy, first, last, stream, generator)` on parts of the replicas, and wait for all of them."""
+        """Call `function(copy, first, last, stream)` on parts of the replicas, and wait for all of them."""
         size = copy.chain_of.size
         step = 1 if self.remote is not None else -(-size // (PARTS_PER_THREAD * self.n_threads))
         futures = [self.pool.submit(self._part, copy, function, k, min(k + step, size)) for k in range(0, size, step)]
-        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-        failed = [future for future in futures if future in done and future.exception() is not None]
-        if failed:
+        try:
+            wait_for(futures)
+        except BaseException:
             self.end()
+            for future in futures:
+                future.cancel()
             wait(futures)
-            failed[0].result()
+            raise
 
     def _part(self, copy: Copy, function: Callable[..., None], first: int, last: int) -> None:
-        if not hasattr(self.thread, "generator"):
-            self.thread.generator = new_generator()
+        if not hasattr(self.thread, "stream"):
+            self.thread.stream = new_stream()
         part = copy._replace(at_work=np.zeros(1, dtype=np.int64))
         with errors_at_point(self.target, part.states, part.at_work):
             if self.remote is None:
-                function(part, first, last, *self.thread.generator)
+                function(part, first, last, self.thread.stream)
                 return
             with callback.override(self.remote.functions()):
-                function(part, first, last, *self.thread.generator)
+                function(part, first, last, self.thread.stream)
 
     def end(self) -> None:
         """Let replicas that are being explored fail at their next evaluation."""
@@ -73,4 +76,16 @@ class ThreadTeam:
     def close(self) -> None:
         """End the threads."""
         self.end()
-        self.pool.shutdown()
+        self.pool.shutdown(cancel_futures=True)
+
+
+def wait_for(futures: Sequence["Future[None]"]) -> None:
+    """Wait until all are done; raise what one of them has raised, or an interrupt, without waiting for the others."""
+    while True:
+        done, left = wait(futures, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_EXCEPTION)
+        for future in futures:
+            if future in done:
+                future.result()
+        if not left:
+            return
+        check_interrupts()

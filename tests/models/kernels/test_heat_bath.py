@@ -34,7 +34,7 @@ def test_von_mises_draws(concentration):
     from numba import types
 
     from sterna.ground.compilation import as_pointer
-    from sterna.ground.streams import new_generator, scan_key, start_stream
+    from sterna.ground.streams import new_stream, scan_key, start_stream
 
     @numba.njit
     def many(concentration, stream, out):
@@ -44,7 +44,7 @@ def test_von_mises_draws(concentration):
             out[k] = draw_von_mises(concentration, words)
 
     draws = np.zeros(DRAWS)
-    many(concentration, new_generator()[0], draws)
+    many(concentration, new_stream(), draws)
     exact = stats.vonmises(concentration) if concentration > 0 else stats.uniform(-math.pi, 2 * math.pi)
     assert stats.kstest(draws, exact.cdf).pvalue > LEVEL
     other = stats.vonmises(1.3 * concentration + 0.1)

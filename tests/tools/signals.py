@@ -1,0 +1,68 @@
+"""Interrupts like those of Ctrl-C, at chosen moments."""
+
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+
+@contextmanager
+def interrupt_after(seconds):
+    """Interrupt the main thread after some time, and yield the moment at which that is due."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    due = time.perf_counter() + seconds
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield due
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def seconds_to_interrupt(run, after):
+    """Interrupt a run that would take very long; return how long it took to end."""
+    try:
+        with interrupt_after(after) as due:
+            run()
+    except KeyboardInterrupt:
+        return time.perf_counter() - due
+    raise AssertionError("the run ended by itself")
+
+
+def seconds_to_interrupt_once(condition, run):
+    """Interrupt a run that would take very long as soon as a condition holds; return how long it took to end."""
+    sent = []
+
+    def wait_and_send():
+        while not condition():
+            time.sleep(0.01)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    # tests that run in the background ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=wait_and_send)
+    thread.start()
+    try:
+        run()
+    except KeyboardInterrupt:
+        return time.perf_counter() - sent[0]
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    raise AssertionError("the run ended by itself")
+
+
+def child_processes():
+    """Return the numbers of the processes that this one has started and not ended."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+        except OSError:  # it has ended in the meantime
+            continue
+        if parent == os.getpid():
+            found.append(int(name))
+    return found
