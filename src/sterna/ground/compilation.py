@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import extending, njit, types
+from numba import extending, njit, typeof, types
 from numba.core import cgutils, config
 from numba.core.registry import CPUDispatcher
 
@@ -150,6 +150,11 @@ def compiled_in_callers(function: Function) -> Function:
     """
     overload(function)(lambda *arguments: function)
     return function
+
+
+def compile_for(function: Any, *arguments: object) -> None:
+    """Compile a function for a call from Python with such arguments, without calling it."""
+    function.for_python.compile(tuple(typeof(argument) for argument in arguments))
 
 
 def address_of(function: Any, signature: Any) -> int:

@@ -13,6 +13,7 @@ from sterna.engine.callback import LIKELIHOOD
 from sterna.engine.interrupts import check_interrupts, holds_interrupts, interruptible, watch_interrupts
 from sterna.errors import OptionError
 from sterna.explorers.base import Explorer
+from sterna.explorers.best import Best
 from sterna.explorers.default import default_explorer
 from sterna.ground.keywords import explains_keywords
 from sterna.ground.numbers import whole_number
@@ -29,7 +30,7 @@ from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
 from sterna.run.options import Options, check_flag, make_settings
 from sterna.run.runtime import Runtime
-from sterna.run.start import start_run
+from sterna.run.start import SECONDS_TO_COMPILE, start_run
 from sterna.run.state import RunState
 from sterna.run.tune import summarise, total_evaluations
 from sterna.target.prepared import PreparedTarget
@@ -38,6 +39,8 @@ from sterna.theory.checks import check_schedule
 from sterna.tuning.schedule import uniform_schedule
 from sterna.workers.blas import one_blas_thread
 from sterna.workers.choice import Teams
+
+SILENT = Display()
 
 
 @explains_keywords("sterna.sample", HINTS)
@@ -144,8 +147,19 @@ def sample(
         seed,
         workers,
     )
-    given = as_target(target, reference, data, vectorized, prior)
-    result = begin_run(given, options, explorer=explorer, progress=progress)
+    read_target = partial(as_target, target, reference, data, vectorized, prior)
+    return _sample_shown(read_target, options, explorer, progress)
+
+
+@holds_interrupts
+def _sample_shown(
+    read_target: Callable[[], Target], options: Options, explorer: object, progress: bool | Display
+) -> Result:
+    """Read the target and run it, with a display of both: compilation takes seconds, too."""
+    with progress if isinstance(progress, Display) else make_display(check_flag("progress", progress)) as display:
+        with display.compiling("the model"):
+            target = interruptible(read_target)
+        result = begin_run(target, options, explorer=explorer, display=display)
     assert isinstance(result, Result), "nothing asked for a pause"
     return result
 
@@ -156,7 +170,7 @@ def begin_run(
     options: Options,
     *,
     explorer: object = None,
-    progress: bool | Display = False,
+    display: Display = SILENT,
     pause: Pause = never,
 ) -> Result | RunState:
     """Run from the beginning; return the result, or the state if the run paused before its end."""
@@ -177,7 +191,7 @@ def begin_run(
     if options.schedule is not None:
         schedule = check_schedule(options.schedule, settings.n_chains)
     one_copy_for_python = workers is None and options.n_copies == "auto"
-    with running(prepared, explorer, settings, workers, progress, one_copy_for_python) as (runtime, chosen):
+    with running(prepared, explorer, settings, workers, display, one_copy_for_python) as (runtime, chosen):
         return finish(runtime, run_rounds(runtime, start_run(runtime, chosen, schedule, began, notes), pause))
 
 
@@ -188,7 +202,7 @@ def continue_run(
     *,
     explorer: object = None,
     workers: object = None,
-    progress: bool | Display = False,
+    display: Display = SILENT,
     pause: Pause = never,
 ) -> Result | RunState:
     """Go on with a run from its state, here or in another process: the same bits as if it had never stopped.
@@ -197,7 +211,7 @@ def continue_run(
     the new state if the run paused again.
     """
     prepared = target.prepare(state.cost)
-    with running(prepared, explorer, state.settings, workers, progress) as (runtime, _):
+    with running(prepared, explorer, state.settings, workers, display) as (runtime, _):
         check_fits(runtime, state)
         runtime.restore_fitted(state.fitted)
         return finish(runtime, run_rounds(runtime, state, pause))
@@ -225,16 +239,16 @@ def running(
     explorer: object,
     settings: Settings,
     workers: object,
-    progress: bool | Display,
+    display: Display,
     one_copy_for_python: bool = False,
 ) -> Iterator[tuple[Runtime, Settings]]:
     """Open what a run needs of this process, and close it at the end; yields it with the settings in use."""
-    display = progress if isinstance(progress, Display) else make_display(check_flag("progress", progress))
     watch_interrupts(target.stop, calls_python=target.handles((LIKELIHOOD,)) != (0,))
-    with display, one_blas_thread():
+    with one_blas_thread():
         choose = partial(default_explorer, target) if explorer is None else partial(as_explorer, explorer, target)
         recipe = interruptible(choose)
-        bound = interruptible(recipe.bind, target)
+        with display.compiling("functions that the explorer needs"):
+            bound = interruptible(recipe.bind, target)
         check_interrupts()
         check_memory(settings, settings.n_chains, target.dimension, bound, recipe.name)
         if one_copy_for_python and bound.python:
@@ -246,7 +260,9 @@ def running(
         try:
             display.start(target, recipe, settings)
             check_interrupts()
-            yield Runtime(target, recipe, bound, teams, display, one_thread), settings
+            with display.compiling("explorers" if isinstance(recipe, Best) else "the explorer", SECONDS_TO_COMPILE):
+                runtime = Runtime(target, recipe, bound, teams, display, one_thread)
+            yield runtime, settings
         finally:
             teams.close()
 

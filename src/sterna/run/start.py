@@ -8,8 +8,9 @@ import numpy as np
 
 from sterna.engine.program import LOG_LIKELIHOOD
 from sterna.engine.record import new_record
-from sterna.engine.round import Copy, find_start, new_copy, run_scans
+from sterna.engine.round import Copy, draw_states, end_scan, explore_some, find_start, new_copy, run_scans
 from sterna.errors import InitialStateError
+from sterna.ground.compilation import compile_for
 from sterna.result.settings import Settings
 from sterna.run.memory import check_memory
 from sterna.run.runtime import Runtime
@@ -19,35 +20,43 @@ from sterna.types import FloatArray
 # How many draws from the reference a replica tries before it starts where another one does.
 MAX_STARTING_DRAWS = 1000
 
+# What compilation takes on a machine that has never run sterna: the engine, and an explorer.
+SECONDS_TO_COMPILE = 5.0
+
 
 def start_run(
     runtime: Runtime, settings: Settings, schedule: FloatArray, began: float, notes: tuple[str, ...] = ()
 ) -> RunState:
     """Return the state before the first scan; `began` is when the user's call began, for the time of compilation."""
-    dimension = runtime.target.dimension
-    copies = tuple(new_copy(settings.n_chains, dimension) for _ in range(settings.n_copies))
+    dimension, n_chains = runtime.target.dimension, settings.n_chains
+    copies = tuple(new_copy(n_chains, dimension) for _ in range(settings.n_copies))
+
+    def state_with(tuned: Tuned) -> RunState:
+        return begin_round(
+            runtime,
+            RunState(
+                settings=settings,
+                cost=runtime.target.measured_cost,
+                round_number=1,
+                tuned=tuned,
+                fitted=runtime.fitted_distribution(),
+                copies=copies,
+                statistics=(),
+                records=(),
+                scans_done=np.zeros(settings.n_copies, dtype=np.int64),
+                rounds=(),
+                evaluations=(0, 0),
+                notes=notes,
+                seconds=Seconds(compile=0.0),
+            ),
+        )
+
+    with runtime.display.compiling("the engine", SECONDS_TO_COMPILE):
+        nothing = np.zeros((n_chains, runtime.bound.n_parameters))
+        load_engine(runtime, state_with(Tuned(schedule, nothing, schedule[1:], schedule, settings.explorations)))
     find_starting_points(runtime, settings, copies)
     # an explorer may measure the cost of an evaluation here
-    tuned = first_guesses(runtime, settings, schedule, copies)
-    state = begin_round(
-        runtime,
-        RunState(
-            settings=settings,
-            cost=runtime.target.measured_cost,
-            round_number=1,
-            tuned=tuned,
-            fitted=runtime.fitted_distribution(),
-            copies=copies,
-            statistics=(),
-            records=(),
-            scans_done=np.zeros(settings.n_copies, dtype=np.int64),
-            rounds=(),
-            evaluations=(0, 0),
-            notes=notes,
-            seconds=Seconds(compile=0.0),
-        ),
-    )
-    load_engine(runtime, state)
+    state = state_with(first_guesses(runtime, settings, schedule, copies))
     return replace(state, seconds=Seconds(compile=time.perf_counter() - began))
 
 
@@ -109,7 +118,13 @@ def begin_round(runtime: Runtime, state: RunState) -> RunState:
 
 
 def load_engine(runtime: Runtime, state: RunState) -> None:
-    """Compile or load the engine by a call of no scans, so that its time does not count as tuning."""
-    record = new_record(1, state.tuned.n_chains, runtime.target.dimension, 0, 1)
-    statistics = np.zeros_like(state.statistics[0])
-    run_scans(runtime.plan(state), 0, state.copies[0], statistics, record, 1, 0, runtime.streams[0])
+    """Compile the functions that every run calls, or load them from disk, so that this does not count as tuning."""
+    plan, copy, stream, block = runtime.plan(state), state.copies[0], runtime.streams[0], runtime.target.block
+    seed, statistics, record = state.settings.seed, state.statistics[0], state.records[0]
+    compile_for(find_start, block, seed, MAX_STARTING_DRAWS, 0, copy, 0, 1, stream)
+    compile_for(draw_states, block, seed, copy.states, copy.at_work, stream)
+    if runtime.evaluates_elsewhere:
+        compile_for(explore_some, plan, statistics, 1, 0, copy, 0, 1, stream)
+        compile_for(end_scan, plan, 0, copy, record, 1)
+    else:
+        compile_for(run_scans, plan, 0, copy, statistics, record, 1, 1, stream)
