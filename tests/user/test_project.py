@@ -7,13 +7,17 @@ import tomllib
 import types
 from pathlib import Path
 
+import coverage.patch
 import pytest
 import yaml
+from measured import REQUEST, untraced
 
 import sterna
+from sterna.ground import compilation
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = CONFIGURATION["project"]
 
 
 def read_yaml(path):
@@ -91,3 +95,34 @@ def test_links_of_the_readme_work_on_pypi(for_pypi, source):
     assert all(link.startswith("https://") for link in links)
     assert ("design (docs/design.md)" in shown) == (source is None)
     assert (f"[design]({source}/blob/HEAD/docs/design.md)" in shown) == (source is not None)
+
+
+@pytest.fixture
+def traced():
+    """Trace this thread, and put back whatever traced it before."""
+    before = sys.gettrace()
+    sys.settrace(trace := lambda *event: None)
+    yield trace
+    sys.settrace(before)
+
+
+def test_tracing_is_suspended_for_a_call(traced):
+    assert untraced(sys.gettrace)() is None
+    assert sys.gettrace() is traced
+    with pytest.raises(ZeroDivisionError):
+        untraced(lambda: 1 / 0)()
+    assert sys.gettrace() is traced
+
+
+def test_processes_would_be_measured():
+    """Otherwise the variable that is withheld has another name, and all processes are measured at great cost."""
+    assert REQUEST in Path(coverage.patch.__file__).read_text()
+
+
+def test_compiled_functions_do_not_count_as_uncovered():
+    patterns = CONFIGURATION["tool"]["coverage"]["report"]["exclude_also"]
+    used = {line.strip() for path in (ROOT / "src").rglob("*.py") for line in path.read_text().splitlines()}
+    decorators = {line for line in used if re.match(r"@\w+", line)}
+    excluded = {line for line in decorators if any(re.search(pattern, line) for pattern in patterns)}
+    names = {re.match(r"@(\w+)", line)[1] for line in excluded}
+    assert names == {re.match(r"@(\w+)", line)[1] for line in decorators} & set(vars(compilation))

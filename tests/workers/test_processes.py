@@ -59,6 +59,7 @@ def test_what_breaks_in_a_serving_thread_reaches_the_caller(monkeypatch):
             workers.submit(remote.evaluate, "key", None, ()).result(timeout=20)
 
 
+@pytest.mark.usefixtures("measured_processes")
 def test_what_a_worker_prints_does_not_spoil_its_answers(capfd):
     class Prints:
         def __call__(self, mu, k, y):
