@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from plain import Forks, Symbol, load, load_families
 
+from sterna.engine.stop import new_stop
 from sterna.ground.rows import columns
 from sterna.ground.values import BINARY
 
@@ -168,7 +169,7 @@ def scan_matrix(parity, faults=None):
         likelihood_gradient=0, reference_gradient=0, whole_gradient=0, data=0,
         value_type=np.full(2, BINARY), lower=np.zeros(2), upper=np.ones(2),
         family=np.full(2, numbers["Bernoulli"]), constants=logs_of_chance.ravel(), table=np.zeros(1),
-        stop=program_code.new_stop(),
+        stop=new_stop(),
     )  # fmt: skip
     return _scan_matrix(code, program, forks)
 

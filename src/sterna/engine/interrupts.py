@@ -5,7 +5,7 @@ meet Numba while it takes an argument apart, which crashes the process, or a poo
 handlers are still called at once, but what they raise waits for one of these moments:
 
 - inside a user's function or another library (`call_python`, `interruptible`) it is raised at once;
-- in compiled code after the evaluation under way (`sterna.engine.program.Stop`). Because a handler cannot be called
+- in compiled code after the evaluation under way (`sterna.engine.stop.Stop`). Because a handler cannot be called
   while the main thread is in compiled code, a thread lets that code call Python ten times a second;
 - between the steps of a run, and while it waits for its threads (`check_interrupts`);
 - between the passes of Numba's compiler.
@@ -32,7 +32,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 from sterna.engine import callback
-from sterna.engine.program import CEILING, POLL, Stop
+from sterna.engine.stop import CEILING, POLL, Stop
 from sterna.ground.compilation import address_of
 from sterna.types import FloatArray
 

@@ -8,6 +8,7 @@ import numpy as np
 from numba import types
 
 from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
+from sterna.engine.stop import CEILING, poll
 from sterna.ground.compilation import (
     FLOATS,
     INTEGERS,
@@ -17,7 +18,6 @@ from sterna.ground.compilation import (
     caller,
     compiled,
     inlined,
-    int_pointer,
     overload,
 )
 from sterna.ground.rows import fields, size_of
@@ -39,30 +39,6 @@ class LogDensities:
 LOG_REFERENCE, LOG_LIKELIHOOD = LogDensities.log_reference, LogDensities.log_likelihood
 EVALUATIONS, GRADIENTS = LogDensities.evaluations, LogDensities.gradients
 N_LOG_DENSITIES = size_of(LogDensities)
-
-
-@fields
-class Stop:
-    """How Python ends a run that is inside compiled code, or takes a moment in it to handle signals.
-
-    No log-likelihood may reach the ceiling, which is +inf; every evaluation is compared with it, which also finds NaN.
-    If Python lowers the ceiling to -inf, every value reaches it, and compiled code calls `poll` with the handle
-    of a Python function. That function lifts the ceiling again, or raises.
-    """
-
-    ceiling = 1
-    poll = 1
-    handle = 1
-
-
-CEILING = Stop.ceiling
-
-
-def new_stop() -> FloatArray:
-    """Return the words of `Stop`, with nobody to call yet; address and handle are integers in the same memory."""
-    words = np.zeros(size_of(Stop))
-    words[CEILING] = math.inf
-    return words
 
 
 class Program(NamedTuple):
@@ -90,7 +66,7 @@ class Program(NamedTuple):
     constants: FloatArray
     table: FloatArray
     stop: FloatArray
-    """The words of `Stop`."""
+    """The words of `sterna.engine.stop.Stop`."""
 
     def block(self) -> IntArray:
         """Return numbers and addresses in one array, from which `view` makes the compiled form."""
@@ -114,15 +90,12 @@ WHOLE_GRADIENT = types.int64(types.int64, types.float64, types.int64, types.int6
 CONDITIONAL = types.int64(types.int64, types.int64, types.float64, types.int64, types.int64, types.int64, types.int64)
 # f(program, state, log_densities, beta, parameters, statistics, addresses of the explorer's data, stream)
 EXPLORE = types.none(PROGRAM, FLOATS, FLOATS, types.float64, FLOATS, FLOATS, INTEGERS, WORDS)
-# f(handle)
-POLL = types.none(types.int64)
 
 call_log_density = caller(LOG_DENSITY)
 call_change = caller(CHANGE)
 call_draw = caller(DRAW)
 call_gradient = caller(GRADIENT)
 call_whole_gradient = caller(WHOLE_GRADIENT)
-call_poll = caller(POLL)
 
 
 class NotANumber(Exception):  # noqa: N818 (never reaches a user: whoever runs the engine writes the message)
@@ -255,14 +228,6 @@ def without_local_change(p: Program) -> Any:
         p.table,
         p.stop,
     )
-
-
-@compiled
-def poll(stop: FloatPointer) -> None:
-    """Call Python if the ceiling was lowered; raises if the run shall end."""
-    if stop[CEILING] < math.inf:
-        words = int_pointer(as_address(stop))
-        call_poll(words[Stop.poll], (words[Stop.handle],))
 
 
 @inlined

@@ -9,7 +9,6 @@ from numba import types
 from sterna.engine.communication import measure, swap
 from sterna.engine.index_process import follow
 from sterna.engine.program import (
-    CEILING,
     EVALUATIONS,
     EXPLORE,
     LOG_LIKELIHOOD,
@@ -20,12 +19,12 @@ from sterna.engine.program import (
     draw_reference,
     log_likelihood,
     log_reference,
-    poll,
     refresh,
     view,
 )
 from sterna.engine.record import Record, add_chains, add_pairs, add_states, batch_of
 from sterna.engine.schemes import parity_of
+from sterna.engine.stop import CEILING, poll
 from sterna.ground.compilation import as_pointer, caller, compiled, inlined, int_pointer, row
 from sterna.ground.streams import Stream, scan_key, start_stream
 from sterna.types import FloatArray, IntArray, WordArray

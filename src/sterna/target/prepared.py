@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sterna.engine.callback import GRADIENT, Entry
 from sterna.engine.evaluation import evaluate, evaluate_gradient
 from sterna.engine.interrupts import uninterruptible
-from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program, new_stop
+from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program
+from sterna.engine.stop import new_stop
 from sterna.errors import EvaluationError, OptionError, TargetError
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost, measured

@@ -11,6 +11,7 @@ from uuid import uuid4
 import cloudpickle
 import numpy as np
 
+from sterna.engine.interrupts import SECONDS_BETWEEN_LOOKS
 from sterna.errors import EvaluationError, OptionError, describe
 from sterna.types import FloatArray
 
@@ -27,9 +28,6 @@ Answer = tuple[int, Any]
 # Only in a worker: functions that have arrived, by key. One run needs only the last few.
 _functions: dict[str, Function] = {}
 MAX_FUNCTIONS = 8
-
-# How often a thread that waits for an evaluation looks whether the run has ended: no executor can stop one under way.
-SECONDS_BETWEEN_LOOKS = 0.1
 
 # How often a worker is asked with the function delivered apart, before point and function are sent together.
 MAX_DELIVERIES = 8
@@ -146,6 +144,7 @@ class ExecutorEvaluator:
         future = self._future(job)
         self.waiting.add(future)
         try:
+            # no executor can stop an evaluation that is under way
             while not self.ended.is_set():
                 try:
                     return future.result(timeout=SECONDS_BETWEEN_LOOKS)
