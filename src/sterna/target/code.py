@@ -21,7 +21,7 @@ from numba.core.imputils import impl_ret_borrowed
 
 from sterna.engine import callback
 from sterna.engine.moves import log_density_on
-from sterna.ground.compilation import as_pointer, generated_function, intrinsic
+from sterna.ground.compilation import as_pointer, compiled_with_memory, generated_function, intrinsic
 from sterna.ground.streams import generator_on
 from sterna.ground.user_function import CannotCompile, compile_user_function, short_reason
 from sterna.ground.values import REAL
@@ -51,11 +51,18 @@ def frozen(typing_context: Any, array: Any) -> Any:
     return array.copy(readonly=True)(array), generate
 
 
+@compiled_with_memory
+def copy_into(out: Any, values: Any) -> None:
+    """Copy a vector of the same length; Numba compiles an assignment of arrays for seconds, because of its messages."""
+    for k in range(len(out)):
+        out[k] = values[k]
+
+
 # What generated code may use.
 SCOPE: dict[str, object] = {
     "carray": numba.carray, "as_pointer": as_pointer, "np": np, "stick": stick, "break_stick": break_stick,
     "stick_log_jacobian": stick_log_jacobian, "affine": affine, "frozen": frozen, "generator_on": generator_on,
-    "log_density_on": log_density_on, "float64": types.float64, "int64": types.int64,
+    "log_density_on": log_density_on, "float64": types.float64, "int64": types.int64, "copy_into": copy_into,
 }  # fmt: skip
 
 

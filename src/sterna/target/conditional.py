@@ -29,7 +29,7 @@ def conditional_distribution(function: Callable[..., Any], inputs: Inputs) -> Us
             f"values = {code.call('index', 'beta')}",
             "if values.size != count:",
             "    raise TargetError('conditional returned another number of log-probabilities than of values.')",
-            "carray(as_pointer(weights, float64), count)[:] = values",
+            "copy_into(carray(as_pointer(weights, float64), count), values)",
             "return 0",
         ]
         return code.compile("def entry(state, index, beta, weights, count, data, handle):", body, CONDITIONAL)

@@ -83,9 +83,9 @@ def storing_lines(space: Space, by_variable: bool) -> list[str]:
         elif by_variable and v.shape == ():
             lines.append(f"x[{v.start}] = {value}")
         elif by_variable and len(v.shape) > 1:
-            lines.append(f"x[{v.start}:{v.stop}] = np.ascontiguousarray({value}).reshape({v.size})")
+            lines.append(f"copy_into(x[{v.start}:{v.stop}], np.ascontiguousarray({value}).reshape({v.size}))")
         else:
-            lines.append(f"x[{v.start}:{v.stop}] = {value}")
+            lines.append(f"copy_into(x[{v.start}:{v.stop}], {value})")
         begin += size
     return lines
 

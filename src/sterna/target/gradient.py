@@ -141,7 +141,7 @@ def both_gradients(compile_whole: Callable[[], object], dimension: int) -> UserF
         lines = [
             f"x = carray(as_pointer(state, float64), {dimension})",
             f"out = carray(as_pointer(gradient, float64), {dimension})",
-            "out[:] = function(frozen(x), beta)",
+            "copy_into(out, function(frozen(x), beta))",
             "return 0",
         ]
         return compile_entry(compile_whole(), "def entry(state, beta, gradient, data):", lines, {}, WHOLE_GRADIENT)
