@@ -262,7 +262,7 @@ def test_mistakes_are_refused(tmp_path):
             sterna.models.phylo_cancer(wrong)
     with pytest.raises(sterna.OptionError, match="a rate's bound is a number above 0"):
         sterna.models.phylo_cancer([[0]], fpr_bound=0.0)
-    with pytest.raises(sterna.OptionError, match="shares of loci and"):
+    with pytest.raises(sterna.OptionError, match="the share of loci or cells"):
         sterna.models.phylo_cancer([[0]], regrafts=-1)
     with pytest.raises(sterna.OptionError, match="made for another model"):
         larger().explorer.bind(model("two loci"))

@@ -28,7 +28,8 @@ def record_bytes(settings: Settings, n_chains: int) -> int:
 
 def explorer_bytes(settings: Settings, n_chains: int, dimension: int, bound: Bound) -> int:
     """Return the bytes of states and of what explorers learn, which do not depend on the number of scans."""
-    batches = min(MAX_BATCHES, max(settings.n_scans, 2**settings.n_rounds))
+    last_round: int = 2**settings.n_rounds
+    batches = min(MAX_BATCHES, max(settings.n_scans, last_round))
     per_chain = dimension + N_LOG_DENSITIES + bound.n_row + SUMS_PER_BATCH * batches
     return int(BYTES * n_chains * (settings.n_copies * per_chain + bound.n_parameters))
 
