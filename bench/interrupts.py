@@ -94,7 +94,7 @@ def serve(kind, first, count):
             print("ready", flush=True)
             while True:
                 sterna.sample(
-                    build(), n_chains=6, n_rounds=40 if endless else 3, n_copies=n_copies, seed=number,
+                    build(), n_chains=6, n_rounds=22 if endless else 3, n_scans=1, n_copies=n_copies, seed=number,
                     progress=LiveDisplay() if live else False, **options,
                 )  # fmt: skip
         except BaseException as error:

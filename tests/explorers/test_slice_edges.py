@@ -301,7 +301,7 @@ def test_far_data_under_unbounded_integers(case):
 LARGE = {
     "geometric": (sterna.Geometric(1e-13), 1.0, stats.expon(scale=1e13)),
     "Poisson": (sterna.Poisson(8e14), 8e14, stats.norm(8e14, math.sqrt(8e14))),
-    "uniform": (sterna.DiscreteUniform(-(2**52), 2**52), 2.0**52, stats.uniform(-(2.0**52), 2.0**53)),
+    "uniform": (sterna.DiscreteUniform(-(2**52), 2**52 - 1), 2.0**52, stats.uniform(-(2.0**52), 2.0**53)),
 }
 
 

@@ -1,5 +1,6 @@
 """Keys of functions: equal for equal content, different for every change, and valid elsewhere only if all is known."""
 
+import functools
 import math
 import types
 
@@ -103,6 +104,19 @@ def test_what_is_not_known_by_content_is_valid_here_only(source):
     assert key_of(function, "f") == key_of(function, "f")
     if "OBJECT" in source:
         assert key_of(function, "f") != key_of(function_of(source, OBJECT=object()), "f")
+
+
+def test_a_wrapper_is_not_taken_for_what_it_wraps():
+    def wrapped(factor):
+        @functools.wraps(np.sum)
+        def total(x):
+            return factor * np.sum(x)
+
+        return total
+
+    source = "def f(x):\n    return total(x)"
+    assert key(source, total=np.sum) == key(source, total=np.sum)
+    assert len({key(source, total=total) for total in (np.sum, wrapped(1.0), wrapped(2.0))}) == 3
 
 
 def test_recursion_ends():

@@ -25,7 +25,7 @@ from sterna.workers import processes, remote
 
 # The machine may be busy: an interrupt itself takes a tenth of this.
 SOON = 5.0
-ENDLESS = {"n_chains": 5, "n_rounds": 40, "explorer": "slice", "progress": False}
+ENDLESS = {"n_chains": 5, "n_rounds": 22, "n_scans": 1, "explorer": "slice", "progress": False}
 REFERENCE = {"x": sterna.Normal(0, 5, shape=2)}
 
 
@@ -176,7 +176,8 @@ def test_the_runs_of_a_script_end_with_one_traceback(tmp_path):
         "    return -mu * mu\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "threading.Timer(2.0, os.killpg, (0, signal.SIGINT)).start()\n"
-        "sterna.sample(log_likelihood, {'mu': sterna.Normal()}, n_chains=3, n_rounds=40, workers=2, explorer='slice')\n"
+        "options = {'n_chains': 3, 'n_rounds': 22, 'n_scans': 1, 'workers': 2, 'explorer': 'slice'}\n"
+        "sterna.sample(log_likelihood, {'mu': sterna.Normal()}, **options)\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, start_new_session=True)
     assert done.returncode == -2

@@ -72,7 +72,7 @@ def sample(function=likelihood, reference=REFERENCE, **options):
         ({"schedule": [[0, 1], [0, 1]], "n_chains": "auto"}, r"schedule=.* is not a list of betas"),
         ({"schedule": [0, None, 1], "n_chains": "auto"}, r"schedule=\[0, None, 1\] is not numeric"),
         ({"keep": ["target"]}, r"keep=\['target'\] is not known"),
-        ({"keep_energies": "no"}, "keep_energies='no': give True or False"),
+        ({"keep_log_likelihoods": "no"}, "keep_log_likelihoods='no': give True or False"),
         ({"progress": "no"}, "progress='no': give True or False"),
         ({"workers": ThreadPoolExecutor}, "workers=.*is not a whole number"),
         ({"explorer": "nuts"}, "for this target without a gradient there are: elliptical, evolution, .*slice.$"),

@@ -7,6 +7,7 @@ such as an object of another library, is known by its identity: then the key is 
 
 import hashlib
 import inspect
+import sys
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -156,11 +157,15 @@ def _key_of_array(value: Any, name: str) -> Key:
 
 
 def _is_known_by_name(value: object) -> bool:
-    """Return whether a function or class is part of a package whose version is known, under its own name."""
+    """Return whether a package whose version is known has this function or class under its own name."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if not isinstance(module, str) or not isinstance(name, str) or "<" in name:
+    if not isinstance(module, str) or not isinstance(name, str) or _root(module) not in _KNOWN_BY_NAME:
         return False
-    return _root(module) in _KNOWN_BY_NAME and callable(value)
+    # a wrapper may bear the name of what it wraps
+    found: object = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is value or getattr(found, "py_func", None) is value
 
 
 def _root(module: str) -> str:
