@@ -24,6 +24,15 @@ def measured_processes(monkeypatch):
         monkeypatch.setenv(REQUEST, COVERAGE)
 
 
+@pytest.fixture
+def untraced_thread():
+    """Do not measure the coverage of a test that is interrupted: an exception in the tracer would keep its lock."""
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(tracer)
+
+
 def pytest_collection_finish():
     """Spare the garbage collector the modules that stay, and run it less often: compilation is 5 % faster."""
     gc.collect()

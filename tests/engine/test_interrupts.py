@@ -16,6 +16,8 @@ from sterna.engine.interrupts import (
     uninterruptible,
 )
 
+pytestmark = pytest.mark.usefixtures("untraced_thread")
+
 
 def press_ctrl_c():
     signal.raise_signal(signal.SIGINT)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from sterna.ground import code_cache
-from sterna.ground.code_cache import SUFFIX, cache_folder, read, remove_oldest, write
+from sterna.ground.code_cache import PREFIX, SUFFIX, cache_folder, read, remove_oldest, write
 
 
 @pytest.fixture
@@ -148,3 +148,51 @@ def test_a_disk_without_space_and_damaged_files_only_cost_time(tmp_path):
     value, compilations = outcome(started(tmp_path))
     assert (value, compilations > 0) == (3.5, True)
     assert outcome(started(tmp_path)) == (3.5, 0)
+
+
+def test_only_sternas_own_files_are_removed(tmp_path):
+    old = [tmp_path / name for name in ("thesis.tmp", f"{PREFIX}1", f"{PREFIX}2")]
+    for path in old:
+        path.touch()
+        os.utime(path, (1e9, 1e9))
+    os.utime(old[2])
+    remove_oldest(tmp_path, 10**9)
+    assert [path.exists() for path in old] == [True, False, True]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owner")
+@pytest.mark.usefixtures("fresh_folder_choice")
+def test_a_folder_that_all_may_write_to_is_not_trusted(tmp_path, monkeypatch):
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    monkeypatch.setenv("STERNA_CACHE_DIR", str(open_to_all))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+    assert cache_folder() == tmp_path / "numba" / "sterna"
+
+
+LINKED = """
+import sys
+import numpy as np
+import sterna
+
+def by_columns(x, m):
+    return np.sum(m, axis=0)[0] * x + np.sum(m * m, axis=0)[1]
+
+def by_rows(x, m):
+    return np.sum(m, axis=1)[0] * x + np.sum(m * m, axis=1)[1]
+
+m = np.array([[1.0, 2.0], [30.0, 40.0]])
+for name in sys.argv[1:]:
+    function = globals()[name]
+    target = sterna.Target(function, {"x": sterna.Normal(0, 1)}, {"m": m})
+    assert target.compiled
+    assert target.log_densities(x=1.5)[1] == function(1.5, m), name
+"""
+
+
+def test_code_of_two_processes_is_not_mixed_up(tmp_path):
+    """Numba numbers functions from 1 in each process, and links parts of machine code by name and number."""
+    environment = {**os.environ, "STERNA_CACHE_DIR": str(tmp_path)}
+    for names in (["by_columns"], ["by_rows"], ["by_columns", "by_rows"], ["by_rows", "by_columns"]):
+        subprocess.run([sys.executable, "-c", LINKED, *names], env=environment, check=True)

@@ -2,7 +2,9 @@
 
 import functools
 import math
+from concurrent.futures import ThreadPoolExecutor
 
+import numba
 import numpy as np
 import pytest
 from scalars import scalar_target, value_of
@@ -329,3 +331,61 @@ def test_functions_that_call_each_other_still_run():
 def test_reasons_have_no_colours():
     error = RuntimeError("\x1b[1m\x1b[1mFailed in nopython mode\x1b[0m\n\x1b[1mUnknown attribute 'getpid'\x1b[0m")
     assert short_reason(error) == "Unknown attribute 'getpid'"
+
+
+def test_an_array_that_changes_later_does_not_change_code_for_other_types():
+    table = np.array([1.0])
+    scope = {"TABLE": table}
+    exec("def log_likelihood(mu, y):\n    return mu * TABLE[0] + y[0]", scope)
+    function = scope["log_likelihood"]
+
+    def value(y):
+        return value_of(sterna.Target(function, {"mu": sterna.Normal(0, 1)}, {"y": y}))
+
+    assert value(np.array([0])) == 1.5
+    table[0] = 2.0
+    assert value(np.array([0])) == 3.0
+    table[0] = 1.0
+    assert value(np.array([0.0])) == 1.5
+
+
+def test_threads_that_make_the_same_target():
+    def compile_in_turn(level):
+        def log_likelihood(mu):
+            return level * mu - 0.25
+
+        return sterna.Target(log_likelihood, {"mu": sterna.Gumbel(0, 1)})
+
+    with ThreadPoolExecutor(4) as pool:
+        targets = list(pool.map(compile_in_turn, [1.0, 2.0, 3.0, 4.0]))
+    assert [value_of(target) for target in targets] == [1.25, 2.75, 4.25, 5.75]
+    assert len({int(target.program.family[0]) for target in targets}) == 1
+
+
+@pytest.mark.parametrize("level", [10**30, np.float16(2.0), np.array([2.0], dtype=">f8")])
+def test_captured_numbers_that_compiled_code_cannot_hold_run_as_python(level):
+    def log_likelihood(mu):
+        return mu * float(np.sum(level))
+
+    target = scalar_target(log_likelihood)
+    assert value_of(target) == log_likelihood(1.5)
+
+
+def test_captured_number_beside_parameters_without_names():
+    level = 2.0
+
+    def log_likelihood(mu, /):
+        return level * mu
+
+    target = scalar_target(log_likelihood)
+    assert target.compiled
+    assert value_of(target) == 3.0
+
+
+def test_a_function_that_the_user_compiled_keeps_its_signature():
+    third = numba.njit("float32(float64)")(lambda mu: mu / 3.0)
+
+    def log_likelihood(mu):
+        return third(mu)
+
+    assert value_of(scalar_target(log_likelihood), 1.0) == float(np.float32(1.0 / 3.0))

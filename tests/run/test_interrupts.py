@@ -23,6 +23,8 @@ from sterna.engine.program import N_LOG_DENSITIES
 from sterna.run import blocks
 from sterna.workers import processes, remote
 
+pytestmark = pytest.mark.usefixtures("untraced_thread")
+
 # The machine may be busy: an interrupt itself takes a tenth of this.
 SOON = 5.0
 ENDLESS = {"n_chains": 5, "n_rounds": 22, "n_scans": 1, "explorer": "slice", "progress": False}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
+from numba.core.compiler_lock import global_compiler_lock
 
 from sterna.distributions import Family, Normal, real_line
 from sterna.ground.compilation import (
@@ -98,6 +99,11 @@ def family_address(family: Family) -> int:
     """Return what a program holds as the family of a coordinate; compiles the family's functions if need be."""
     if family is Normal.family:
         return NORMAL
+    with global_compiler_lock:
+        return _address_of_table(family)
+
+
+def _address_of_table(family: Family) -> int:
     if family not in _tables:
         signatures = (LOG_DENSITY, SLOPE, DRAW, DRAW_WITH_NUMPY)
         functions = [

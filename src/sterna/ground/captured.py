@@ -15,6 +15,7 @@ from numba.core.compiler import DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.untyped_passes import TranslateByteCode
 
+from sterna.ground.fingerprint import closure_of
 from sterna.ground.lazy_library import LazyCompiler
 
 
@@ -25,15 +26,11 @@ def captured_numbers(function: object) -> dict[str, Any]:
     """
     if not inspect.isfunction(function):
         return {}
-    found = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            value = cell.cell_contents
-        except ValueError:  # the enclosing function has not assigned it yet
-            continue
-        if _is_number(value) or (type(value) is np.ndarray and value.dtype.kind in "iuf" and value.size > 0):
-            found[name] = value
-    return found
+    return {
+        name: value
+        for name, value in closure_of(function).items()
+        if _is_number(value) or (type(value) is np.ndarray and value.dtype.kind in "iuf" and value.size > 0)
+    }
 
 
 def _is_number(value: object) -> bool:
@@ -42,8 +39,11 @@ def _is_number(value: object) -> bool:
 
 def taking_captured(function: FunctionType, names: tuple[str, ...]) -> Callable[[], None]:
     """Return a function with captured values as additional first parameters, for `CapturingCompiler` alone."""
-    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameter_names(names)]
     signature = inspect.signature(function)
+    # those of a function with a / in its signature begin with parameters that have no names
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    kind = kinds[0] if kinds else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind) for name in parameter_names(names)]
 
     def takes_captured() -> None:
         raise NotImplementedError("exists in compiled code only")
@@ -56,7 +56,7 @@ def taking_captured(function: FunctionType, names: tuple[str, ...]) -> Callable[
 
 
 def parameter_names(names: tuple[str, ...]) -> list[str]:
-    """Return names that no parameter of a user's function has."""
+    """Return names that a user would hardly give to a parameter."""
     return [f"captured__{name}" for name in names]
 
 

@@ -1,8 +1,8 @@
 """Machine code on disk: one file for each compiled function and its types, found by a key of all that it depends on.
 
-Keys hold contents (source, captured values, versions, processor), never times or places of files, so no file is ever
-out of date. Files are written elsewhere and moved into place, so that several processes may share the folder. A file
-that is missing, damaged or cannot be written only costs another compilation.
+Keys hold contents (source, captured values, versions, processor), never times or places of files, so that a change
+leads to another file. Files are written elsewhere and moved into place, so that several processes may share the folder.
+A file that is missing, damaged or cannot be written only costs another compilation.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import os
 import pickle
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,8 @@ MAX_BYTES = 512 * 2**20
 # After such a clean-up the folder holds at most this share of them, so that clean-ups are rare.
 SHARE_KEPT = 0.8
 SUFFIX = ".machine_code"
+# Of files that are being written; what remains of them after so many seconds belongs to a process that has died.
+PREFIX, SECONDS_TO_WRITE = "sterna-writes-", 3600.0
 
 
 @cache
@@ -40,12 +43,19 @@ def cache_folder() -> Path | None:
         if candidate:
             try:
                 folder = Path(candidate)
-                folder.mkdir(parents=True, exist_ok=True)
-                with tempfile.NamedTemporaryFile(dir=folder):
-                    return folder
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if _is_private(folder):
+                    with tempfile.NamedTemporaryFile(dir=folder, prefix=PREFIX):
+                        return folder
             except OSError:
                 continue
     return None
+
+
+def _is_private(folder: Path) -> bool:
+    """Return whether only this user can write files into a folder: code that is loaded from it is trusted."""
+    status = folder.stat()
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o002)
 
 
 def _below(folder: str | None, name: str) -> str | None:
@@ -63,7 +73,8 @@ def _user_cache() -> str | None:
 def _environment() -> tuple[object, ...]:
     """Return what all machine code depends on besides its source and the processor."""
     libraries = (numba.__version__, llvmlite.__version__, np.__version__, scipy.__version__)
-    options = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT)
+    options: list[object] = [getattr(config.OPT, "_raw_value", config.OPT), config.LOOP_VECTORIZE, config.SLP_VECTORIZE]
+    options += [config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT, config.LLVM_REFPRUNE_PASS, config.LLVM_REFPRUNE_FLAGS]
     return sys.implementation.cache_tag, *libraries, *map(str, options), config.USING_SVML
 
 
@@ -72,6 +83,8 @@ class CodeCache(caching._Cache):  # type: ignore[misc] # Numba has no types
 
     def __init__(self, key: str) -> None:
         self._key, self._enabled = key, True
+        self._unusable: set[Path] = set()
+        """Files that cannot be used here, although they are whole."""
 
     @property
     def cache_path(self) -> str | None:
@@ -98,19 +111,20 @@ class CodeCache(caching._Cache):  # type: ignore[misc] # Numba has no types
         try:
             return compiler.CompileResult._rebuild(target_context, *pickle.loads(payload))
         except Exception:  # whatever is wrong with a file, compilation replaces it
-            _remove(path)
+            self._unusable.add(path)
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a newly compiled function of which there is machine code, unless it holds addresses of this process."""
         library = data.library
-        if not (isinstance(library, LazyLibrary) and library.has_machine_code):
+        if not (isinstance(library, LazyLibrary) and library.has_machine_code and library.is_known):
             return
         path = self._path(sig, data.codegen)
         if path is None or library.has_dynamic_globals or any(not part.can_cache for part in data.lifted):
             return
-        if not path.exists():
+        if not path.exists() or path in self._unusable:
             write(path, dumps(data._reduce()))
+            self._unusable.discard(path)
 
     def _path(self, sig: Any, codegen: Any) -> Path | None:
         """Return the file for some types; None if there is no folder, or if a type is an object of this process."""
@@ -141,13 +155,15 @@ def write(path: Path, payload: bytes) -> None:
     """Write a file with its checksum, at once; if that fails, as on a full disk, there is no file."""
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-            temporary = file.name
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PREFIX, delete=False) as file:
+            temporary = Path(file.name)
             file.write(hashlib.sha256(payload).digest() + payload)
         os.replace(temporary, path)
-    except OSError:
+    except BaseException as error:
         if temporary is not None:
-            _remove(Path(temporary))
+            _remove(temporary)
+        if not isinstance(error, OSError):
+            raise
         return
     _bound_folder(path.parent)
 
@@ -166,12 +182,15 @@ def _bound_folder(folder: Path) -> None:
 def remove_oldest(folder: Path, max_bytes: int) -> None:
     """Keep the folder below a size; other processes may remove files too."""
     found = []
-    for pattern in ("*" + SUFFIX, "*.tmp"):
-        for path in folder.glob(pattern):
-            try:
-                status = path.stat()
-            except OSError:
-                continue
+    for path in [*folder.glob("*" + SUFFIX), *folder.glob(PREFIX + "*")]:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if path.name.startswith(PREFIX):
+            if status.st_mtime < time.time() - SECONDS_TO_WRITE:
+                _remove(path)
+        else:
             found.append((status.st_mtime, status.st_size, path))
     total = sum(size for _, size, _ in found)
     if total <= max_bytes:

@@ -6,6 +6,9 @@ function is called in the same way, through a callback.
 """
 
 import hashlib
+import itertools
+import os
+import secrets
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +16,8 @@ from typing import Any, TypeVar
 
 from numba import extending, njit, typeof, types
 from numba.core import cgutils, config
+from numba.core.bytecode import FunctionIdentity
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from sterna.errors import Error
@@ -28,6 +33,21 @@ if config.DISABLE_JIT:
         "NUMBA_DISABLE_JIT is set, and sterna's engine exists as compiled code only: unset it. To run your own "
         "function as Python, for example in a debugger, use sterna.Target(..., compile=False)."
     )
+
+
+def number_functions_anew() -> None:
+    """Let Numba's numbers of functions, which are part of names in machine code, be those of no other process.
+
+    Numba counts from 1 in each process, and links code by names. So a part of code from disk could be taken for another
+    part with the same name and number, such as the sum over another axis.
+    """
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
+
+
+number_functions_anew()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=number_functions_anew)
+
 
 # Kernels take bare pointers, which are one word each and indexed like arrays; an array is seven words.
 FLOATS = types.CPointer(types.float64)
@@ -162,16 +182,19 @@ def address_of(function: Any, signature: Any) -> int:
 
     The caller must keep `function` alive as long as the address is in use.
     """
-    function.compile(signature.args)
-    result = function.overloads[signature.args]
-    returned = types.unliteral(result.signature.return_type)
-    if returned != signature.return_type:
-        raise TypeError(f"{function} returns {returned}, not {signature.return_type}")
-    address = int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
-    if isinstance(function._cache, CodeCache):
-        # now there is machine code
-        function._cache.save_overload(signature.args, result)
-    return address
+    with global_compiler_lock:
+        function.compile(signature.args)
+        result = function.overloads[signature.args]
+        returned = types.unliteral(result.signature.return_type)
+        if returned != signature.return_type:
+            raise TypeError(f"{function} returns {returned}, not {signature.return_type}")
+        address = int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+        if address == 0:
+            raise RuntimeError(f"Numba made no machine code of {function}")
+        if isinstance(function._cache, CodeCache):
+            # now there is machine code
+            function._cache.save_overload(signature.args, result)
+        return address
 
 
 def caller(signature: Any) -> Callable[..., Any]:

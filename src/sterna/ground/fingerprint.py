@@ -5,15 +5,18 @@ So the key holds the bytecode of all of them, and what they capture, by content.
 such as an object of another library, is known by its identity: then the key is valid in this process only.
 """
 
+import dis
 import hashlib
 import inspect
 import sys
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 from numba import types
+from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
 
 # Numba copies captured arrays into machine code, which takes too long if they have more elements than this.
 MAX_CAPTURE = 100_000
@@ -40,6 +43,9 @@ class Identity:
     def __hash__(self) -> int:
         return id(self.value)
 
+    def __repr__(self) -> str:
+        raise TypeError("a key that is valid in this process only has no digest")
+
 
 def key_of_function(function: FunctionType, within: tuple[object, ...] = (), as_arguments: tuple[str, ...] = ()) -> Key:
     """Return the key of a function: its bytecode, its defaults, and what it captures.
@@ -57,23 +63,24 @@ def key_of_function(function: FunctionType, within: tuple[object, ...] = (), as_
 
 
 def key_of(value: object, name: str, within: tuple[object, ...] = ()) -> Key:
-    """Return a key that changes with a captured value."""
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-        return type(value).__qualname__, repr(value)
+    """Return a key that changes with a captured value; a `name` with a dot is an attribute of a module."""
+    if type(value) is int:
+        return "int", hex(value)  # of any length
+    if value is None or type(value) in (bool, float, complex, str, bytes):
+        return type(value).__name__, repr(value)
     if isinstance(value, (np.ndarray, np.generic)):
         return _key_of_array(value, name)
-    if type(value) is tuple:
-        return "tuple", *(key_of(part, name, within) for part in value)
+    if isinstance(value, tuple):
+        kind = () if type(value) is tuple else (Identity(type(value)),)
+        return "tuple", *kind, *(key_of(part, name, within) for part in value)
     if isinstance(value, ModuleType):
         return "module", value.__name__
-    if any(value is outer for outer in within):
-        return "recursive", next(k for k, outer in enumerate(within) if value is outer)
+    plain = getattr(value, "py_func", value)
+    if any(plain is outer for outer in within):
+        return "recursive", next(k for k, outer in enumerate(within) if plain is outer)
     if isinstance(value, Dispatcher):
-        if hasattr(value, "content_key"):
-            return value.content_key
-        options = sorted((name, repr(option)) for name, option in value.targetoptions.items())
-        return "compiled", tuple(options), key_of(value.py_func, name, within)
-    if _is_known_by_name(value):
+        return _key_of_dispatcher(value, name, within)
+    if is_known_by_name(value):
         return "named", str(value.__module__), str(getattr(value, "__qualname__", ""))
     if isinstance(value, types.Type) and "0x" not in str(value):
         return "type", str(value)
@@ -82,6 +89,28 @@ def key_of(value: object, name: str, within: tuple[object, ...] = ()) -> Key:
     if isinstance(value, np.ufunc) and getattr(np, repr(value)[8:-2], None) is value:
         return ("ufunc", repr(value))
     return ("identity", Identity(value))
+
+
+def _key_of_dispatcher(value: Any, name: str, within: tuple[object, ...]) -> Key:
+    """Return the key of a compiled function: sterna's has its own, and a user's is known only if it is copied.
+
+    One that is not copied may hold code that was compiled when values which it captures were others.
+    """
+    if hasattr(value, "content_key"):
+        key: Key = value.content_key
+        return key
+    if is_known_by_name(value.py_func):
+        return "compiled", value.py_func.__module__, value.py_func.__qualname__
+    if "." in name or not can_be_copied(value):
+        return ("identity", Identity(value))
+    options = sorted((option, repr(chosen)) for option, chosen in value.targetoptions.items())
+    return "compiled", tuple(options), key_of(value.py_func, name, within)
+
+
+def can_be_copied(function: Any) -> bool:
+    """Return whether a function that the user compiles is of the common type, so that a copy does the same."""
+    common = type(function) is CPUDispatcher and function._compiler.pipeline_class is Compiler
+    return common and function._can_compile and not function.locals and not function.targetoptions.get("parallel")
 
 
 def is_persistent(key: Key) -> bool:
@@ -114,16 +143,19 @@ def key_of_code(code: CodeType) -> Key:
 
 def captured_values(function: FunctionType) -> dict[str, Any]:
     """Return the values that a function reads from outside, also in comprehensions, inner functions and modules."""
-    closure = inspect.getclosurevars(function)
-    values = {**closure.nonlocals}
-    names = _names_of(function.__code__)
-    for name in names:
-        if name in function.__globals__:
-            values[name] = function.__globals__[name]
+    around, used = function.__globals__, _globals_of(function.__code__)
+    values = {**{name: around[name] for name in used if name in around}, **closure_of(function)}
+    names = names_of(function.__code__)
     for module_name, module in list(values.items()):
         if isinstance(module, ModuleType):
             values.update(_values_in_module(module_name, module, names, (module,)))
     return values
+
+
+def closure_of(function: FunctionType) -> dict[str, Any]:
+    """Return the values of variables of enclosing functions, without those that are not assigned yet."""
+    cells, empty = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True), CellType()
+    return {name: cell.cell_contents for name, cell in cells if cell != empty}
 
 
 def _values_in_module(path: str, module: ModuleType, names: set[str], within: tuple[ModuleType, ...]) -> dict[str, Any]:
@@ -132,31 +164,41 @@ def _values_in_module(path: str, module: ModuleType, names: set[str], within: tu
         return {}
     values: dict[str, Any] = {}
     for name in names:
-        value = vars(module).get(name)
+        value = getattr(module, name, values)  # which no module has
         if isinstance(value, ModuleType):
             if value not in within:
                 values.update(_values_in_module(f"{path}.{name}", value, names, (*within, value)))
-        elif name in vars(module):
+        elif value is not values:
             values[f"{path}.{name}"] = value
     return values
 
 
-def _names_of(code: CodeType) -> set[str]:
-    inner = [_names_of(constant) for constant in code.co_consts if inspect.iscode(constant)]
+def names_of(code: CodeType) -> set[str]:
+    """Return the names of globals and attributes that code uses, also in inner functions."""
+    inner = [names_of(constant) for constant in code.co_consts if inspect.iscode(constant)]
     return set(code.co_names).union(*inner)
+
+
+def _globals_of(code: CodeType) -> set[str]:
+    inner = [_globals_of(constant) for constant in code.co_consts if inspect.iscode(constant)]
+    own = {one.argval for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return own.union(*inner)
 
 
 def _key_of_array(value: Any, name: str) -> Key:
     if value.size > MAX_CAPTURE:
         raise TooLarge(f"it captures the array {name!r} of {value.size} elements; pass it as data={{{name!r}: {name}}}")
-    if value.dtype.hasobject or type(value) not in (np.ndarray, np.generic, value.dtype.type):
+    if value.dtype.hasobject:
         return ("identity", Identity(value))
+    kind: tuple[object, ...] = () if type(value) in (np.ndarray, value.dtype.type) else (Identity(type(value)),)
+    # an array in a module cannot be copied, and may change before the function is compiled for other types
+    kind += (Identity(value),) if "." in name and isinstance(value, np.ndarray) else ()
     layout = (value.flags.c_contiguous, value.flags.f_contiguous) if isinstance(value, np.ndarray) else ()
     content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-    return "array", type(value).__name__, repr(value.dtype), value.shape, layout, content
+    return "array", *kind, type(value).__name__, repr(value.dtype), value.shape, layout, content
 
 
-def _is_known_by_name(value: object) -> bool:
+def is_known_by_name(value: object) -> bool:
     """Return whether a package whose version is known has this function or class under its own name."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or _root(module) not in _KNOWN_BY_NAME:

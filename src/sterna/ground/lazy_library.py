@@ -4,27 +4,28 @@ Numba does so with every function that it compiles, also with those that only be
 third of the time of compilation. What their callers need of them is LLVM's form of the code; they are optimised there.
 """
 
+import re
 from typing import Any
 
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
+
+# Packages of functions whose code is known by the key of code on disk, and the prefixes of wrappers.
+KNOWN = ("numba", "numpy", "scipy", "llvmlite", "sterna", "cpython", "cfunc")
 
 
 class LazyLibrary(JITCodeLibrary):  # type: ignore[misc] # Numba has no types
     """The code of one function; machine code is made at the first request for an address."""
 
     has_machine_code = False
+    is_known = True
+    """Whether all of its parts are known by their content, so that it can be kept on disk."""
 
     @property
-    def codegen(self) -> "LazyLibrary":
-        """What Numba asks, with `set_env`, to let the code find its environment."""
-        return self
-
-    def set_env(self, name: str, environment: Any) -> None:
-        """Let the code find its environment, with the objects that it raises; later, if there is no code yet."""
-        if self.has_machine_code:
-            self._codegen.set_env(name, environment)
+    def codegen(self) -> "LazyCodegen":
+        """What Numba asks to let the code find its environment."""
+        return LazyCodegen(self)
 
     def _optimize_final_module(self) -> None:
         pass  # see `_emit`
@@ -32,6 +33,11 @@ class LazyLibrary(JITCodeLibrary):  # type: ignore[misc] # Numba has no types
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
+        module = self._final_module
+        # before it is optimised, functions that are part of others still have their names
+        names = [function.name for function in module.functions if not function.is_declaration]
+        linked_later = any(variable.name.startswith(RuntimeLinker.PREFIX) for variable in module.global_variables)
+        self.is_known = all(_is_known(name) for name in names) and not linked_later
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -44,15 +50,38 @@ class LazyLibrary(JITCodeLibrary):  # type: ignore[misc] # Numba has no types
         return int(super().get_pointer_to_function(name))
 
     def _emit(self) -> None:
-        self.has_machine_code = True
         super()._optimize_final_module()
         self._final_module.verify()
+        self._dynamic_globals.clear()
         super()._finalize_final_module()
+        self.has_machine_code = True
         # this code may be the first that contains parts which exist nowhere else
         for variable in self._final_module.global_variables:
             environment = lookup_environment(variable.name)
             if environment is not None:
                 self._codegen.set_env(variable.name, environment)
+
+
+class LazyCodegen:
+    """Numba's code generator, which sets environments only of code that exists; see `LazyLibrary._emit`."""
+
+    def __init__(self, library: LazyLibrary) -> None:
+        self._library = library
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Let the code find its environment, with the objects that it raises."""
+        if self._library.has_machine_code:
+            self._library._codegen.set_env(name, environment)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._library._codegen, name)
+
+
+def _is_known(name: str) -> bool:
+    """Return whether a function is of a known package, by its mangled name, which begins with that of the package."""
+    found = re.match(r"_ZN(\d+)(.*)", name)
+    # Numba makes functions of expressions with arrays, which are part of the function that contains them
+    return found is None or found[2][: int(found[1])] in KNOWN or "__numba_array_expr_" in name
 
 
 class LazyCompiler(Compiler):  # type: ignore[misc]

@@ -4,6 +4,7 @@ Functions with the same content are compiled once, however often they are made. 
 its name: Numba finds machine code by names, and code of other processes may be loaded from disk.
 """
 
+import builtins
 import dis
 import inspect
 import re
@@ -14,11 +15,25 @@ from types import CellType, FunctionType
 from typing import Any
 
 import numba
+import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
 from sterna.ground.captured import CapturingCompiler, taking_captured
 from sterna.ground.compilation import NO_WRAPPERS
-from sterna.ground.fingerprint import Key, TooLarge, captured_values, digest_of, is_persistent, key_of, key_of_function
+from sterna.ground.fingerprint import (
+    Identity,
+    Key,
+    TooLarge,
+    can_be_copied,
+    captured_values,
+    closure_of,
+    digest_of,
+    is_persistent,
+    key_of,
+    key_of_function,
+    names_of,
+)
 from sterna.ground.lazy_library import LazyCompiler
 
 # Functions of these packages are not compiled like a user's own: Numba has its own forms, or cannot compile them.
@@ -58,7 +73,10 @@ def compile_user_function(function: Callable[..., Any], as_arguments: tuple[str,
     It takes the values that it captures under the names `as_arguments` before its own arguments.
     """
     if isinstance(function, Bridged):
-        return function.compile()
+        compiled = function.compile()
+        # its code holds addresses of this process
+        compiled.content_key = ("identity", Identity(compiled))
+        return compiled
     if uses_jax(function):
         raise CannotCompile(JAX_REASON)
     if inspect.isfunction(function):
@@ -71,12 +89,14 @@ def compile_user_function(function: Callable[..., Any], as_arguments: tuple[str,
         key = key_of_function(function, (), as_arguments) if as_arguments else key_of(function, "function")
     except TooLarge as reason:
         raise CannotCompile(str(reason)) from None
-    # Numba cannot free machine code, so nothing is gained by forgetting it.
-    if key not in _compiled:
-        compiled = _compile(function, (), as_arguments)
-        compiled.content_key = key
-        _compiled[key] = compiled
-    return _compiled[key]
+    with global_compiler_lock:
+        # Numba cannot free machine code, so nothing is gained by forgetting it.
+        if key not in _compiled:
+            compiled = _compile(function, (), as_arguments)
+            if compiled is not function:
+                compiled.content_key = key
+            _compiled[key] = compiled
+        return _compiled[key]
 
 
 _compiled: dict[Key, Any] = {}
@@ -85,7 +105,7 @@ _compiled: dict[Key, Any] = {}
 def _compile(function: Any, within: tuple[object, ...] = (), as_arguments: tuple[str, ...] = ()) -> Any:
     """Compile a function with those that it calls; one that the user has compiled keeps its options."""
     if isinstance(function, Dispatcher):
-        if not _can_be_renamed(function):
+        if not can_be_copied(function):
             return function
         options = {name: option for name, option in function.targetoptions.items() if name != "cache"}
         return numba.jit(**options)(with_compiled_helpers(function.py_func, within))
@@ -97,11 +117,6 @@ def _compile(function: Any, within: tuple[object, ...] = (), as_arguments: tuple
     return numba.njit(pipeline_class=LazyCompiler, **options)(copy)
 
 
-def _can_be_renamed(function: Dispatcher) -> bool:
-    """Return whether a function that the user compiles can be compiled as a copy: it is of the common type."""
-    return type(function).__name__ == "CPUDispatcher" and not function.targetoptions.get("parallel")
-
-
 def with_compiled_helpers(
     function: FunctionType, within: tuple[object, ...] = (), as_arguments: tuple[str, ...] = ()
 ) -> FunctionType:
@@ -109,18 +124,34 @@ def with_compiled_helpers(
     _refuse_assignments(function)
     inner = (*within, function)
     helpers = {name: _compile(value, inner) for name, value in _helpers(function, inner).items()}
-    cells = tuple(
-        CellType(helpers.get(name, cell.cell_contents))
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    )
-    # generated code must be found in a module that every process has
-    scope = {**function.__globals__, **helpers, "__name__": __name__}
-    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
-    copy.__kwdefaults__ = function.__kwdefaults__
+    values = {name: _frozen(value) for name, value in closure_of(function).items()} | helpers
+    cells = tuple(CellType(values[name]) if name in values else CellType() for name in function.__code__.co_freevars)
+    names = names_of(function.__code__)
+    used = {name: _frozen(value) for name, value in function.__globals__.items() if name in names}
+    scope = used | helpers | {"__builtins__": function.__globals__.get("__builtins__", builtins)}
+    if "objmode" in names:
+        # Python code inside finds its globals in the module of the function, and is never kept on disk
+        scope["__name__"] = function.__globals__.get("__name__")
+        return _function(function, scope, cells)
+    # code on disk must belong to a module that every process has
+    copy = _function(function, {**scope, "__name__": __name__}, cells)
     key = key_of_function(function, (), as_arguments)
     if is_persistent(key):
         copy.__qualname__ = f"{function.__name__}_{digest_of(key)[:24]}"
     return copy
+
+
+def _function(function: FunctionType, scope: dict[str, Any], cells: tuple[CellType, ...]) -> FunctionType:
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
+
+
+def _frozen(value: Any) -> Any:
+    """Return a copy of an array, because code for other types may be compiled after the user has changed it."""
+    if type(value) is np.ndarray:
+        return value.copy(order="K")
+    return tuple(_frozen(part) for part in value) if type(value) is tuple else value
 
 
 def _refuse_unsupported(function: FunctionType) -> None:
@@ -145,7 +176,9 @@ def _helpers(function: FunctionType, within: tuple[object, ...]) -> dict[str, An
     return {
         name: value
         for name, value in captured_values(function).items()
-        if "." not in name and not any(value is outer for outer in within) and _is_helper(value)
+        if "." not in name
+        and not any(getattr(value, "py_func", value) is outer for outer in within)
+        and _is_helper(value)
     }
 
 

@@ -118,10 +118,14 @@ def with_captured(inputs: Inputs, functions: Iterable[object]) -> Inputs:
     for position, function in enumerate(functions):
         captured[id(function)] = {}
         for name, value in captured_numbers(function).items():
-            entry = f"{name}, captured by function {position}"
+            try:
+                array = _array_of(value)
+            except (TypeError, ValueError, OverflowError, NumbaError):
+                continue  # a number that compiled code cannot hold, such as 10**30, stays where it is
+            entry = f"the captured value {name} ({position})"
             captured[id(function)][name] = entry
-            arrays[entry], slots[entry] = _array_of(value), next_slot
-            next_slot += 1 + arrays[entry].ndim
+            arrays[entry], slots[entry] = array, next_slot
+            next_slot += 1 + array.ndim
     return replace(inputs, data=replace(inputs.data, arrays=arrays, slots=slots), captured=captured)
 
 
@@ -153,7 +157,8 @@ def _array_of(value: object) -> NDArray[Any]:
 
 def suspicious_entries(data: Data) -> list[str]:
     """Say which data hold NaN, or are lists that hold no numbers: frequent causes of errors."""
-    found = [f"data[{name!r}] contains NaN" for name, array in data.arrays.items() if np.isnan(array).any()]
+    labels = {name: f"data[{name!r}]" if name in data.given else name for name in data.arrays}
+    found = [f"{labels[name]} contains NaN" for name, array in data.arrays.items() if np.isnan(array).any()]
     return found + [reason for name, reason in data.reasons.items() if type(data.given[name]) in (list, tuple)]
 
 
