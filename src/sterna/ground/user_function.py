@@ -86,7 +86,10 @@ def compile_user_function(function: Callable[..., Any], as_arguments: tuple[str,
             getattr(function, "reason", f"it is a {type(function).__name__} object, not a plain function")
         )
     try:
-        key = key_of_function(function, (), as_arguments) if as_arguments else key_of(function, "function")
+        if as_arguments and inspect.isfunction(function):
+            key = key_of_function(function, (), as_arguments)
+        else:
+            key = key_of(function, "function")
     except TooLarge as reason:
         raise CannotCompile(str(reason)) from None
     with global_compiler_lock:

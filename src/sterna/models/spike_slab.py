@@ -91,7 +91,7 @@ def with_derived(columns: list[FloatArray], female: FloatArray) -> FloatArray:
 def simulate(size: int = 200, seed: int = SEED) -> tuple[FloatArray, FloatArray]:
     """Draw passengers like those of the Titanic, and labels from the model with four coefficients switched on."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    ticket_class = rng.choice([1.0, 2.0, 3.0], size, p=[0.24, 0.21, 0.55])
+    ticket_class = np.asarray(rng.choice([1.0, 2.0, 3.0], size, p=[0.24, 0.21, 0.55]), dtype=np.float64)
     age = rng.normal(29.0, 14.0, size).clip(1.0, 80.0).round()
     relatives = [np.minimum(rng.geometric(p, size) - 1.0, 8.0) for p in (0.66, 0.72)]
     fare = np.round(rng.lognormal(4.7 - 0.75 * ticket_class, 0.6), 2)

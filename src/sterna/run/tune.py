@@ -139,7 +139,7 @@ def _next_copies(state: RunState, last: Round, schedule: FloatArray) -> tuple[tu
 
 def total_evaluations(state: RunState) -> tuple[int, int]:
     """Return the numbers of evaluations and of gradients so far."""
-    counts = sum(copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0) for copy in state.copies)
+    counts = np.sum([copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0) for copy in state.copies], axis=0)
     return state.evaluations[0] + int(counts[0]), state.evaluations[1] + int(counts[1])
 
 
