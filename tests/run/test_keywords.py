@@ -48,8 +48,15 @@ def test_targets_explain_their_arguments():
     ("make", "given", "words"),
     [
         (sterna.Normal, {"loc": 0.0}, "sterna.Normal has no parameter loc=: give mu=, as in PyMC"),
+        (
+            sterna.Gamma,
+            {"alpha": 2.0, "scale": 3.0},
+            "has no parameter scale=: beta= is a rate, so give beta=1 / scale",
+        ),
+        (sterna.Exponential, {"scale": 3.0}, "has no parameter scale=: lam= is a rate, so give lam=1 / scale"),
+        (sterna.LogNormal, {"s": 1.0}, "has no parameter s=: SciPy's s is sigma="),
+        (sterna.Uniform, {"scale": 1.0}, "has no parameter scale=: give upper=, which is SciPy's loc"),
         (sterna.Gamma, {"alpha": 1.0, "rate": 2.0}, "no parameter rate=: give beta="),
-        (sterna.Exponential, {"scale": 2.0}, "no parameter scale=: give lam="),
         (sterna.Normal, {"size": 3}, "no parameter size=: give shape="),
         (sterna.Normal, {"sigm": 3}, r"did you mean sigma=\? Its parameters are mu, sigma, shape"),
     ],

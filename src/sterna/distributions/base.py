@@ -97,11 +97,35 @@ class Coordinates:
 
 # What other libraries call parameters: SciPy, NumPyro, TensorFlow Probability, Stan.
 OTHER_NAMES = {
-    "mu": ("loc", "mean"), "sigma": ("scale", "sd", "std", "stddev"), "lam": ("rate", "scale"), "nu": ("df",),
+    "mu": ("loc", "mean"), "sigma": ("scale", "sd", "std", "stddev"), "lam": ("rate",), "nu": ("df",),
     "alpha": ("a", "concentration", "concentration1"), "beta": ("b", "rate", "scale", "concentration0"),
     "lower": ("low", "loc", "min", "a"), "upper": ("high", "max", "b"), "p": ("probs", "prob", "probability"),
     "n": ("total_count", "trials"), "cov": ("covariance", "covariance_matrix", "sigma"),
     "a": ("alpha", "concentration"),
+}  # fmt: skip
+
+
+# Parameters of other libraries with another meaning than any of sterna's, by distribution: what to give instead.
+OTHER_MEANINGS = {
+    "Beta": {
+        "mu": "give alpha=mu * nu and beta=(1 - mu) * nu", "nu": "give alpha=mu * nu and beta=(1 - mu) * nu",
+    },
+    "Exponential": {"scale": "lam= is a rate, so give lam=1 / scale"},
+    "Gamma": {
+        "scale": "beta= is a rate, so give beta=1 / scale", "theta": "beta= is a rate, so give beta=1 / theta",
+        "mu": "give alpha=mu**2 / sigma**2 and beta=mu / sigma**2",
+        "sigma": "give alpha=mu**2 / sigma**2 and beta=mu / sigma**2",
+    },
+    "Laplace": {"scale": "give b="},
+    "LogNormal": {
+        "s": "SciPy's s is sigma=", "scale": "SciPy's scale is exp(mu), so give mu=log(scale); NumPyro's is sigma=",
+        "tau": "give sigma=1 / sqrt(tau)",
+    },
+    "Logistic": {"scale": "give s="},
+    "Normal": {"tau": "give sigma=1 / sqrt(tau)"},
+    "Pareto": {"scale": "give m="},
+    "StudentT": {"lam": "give sigma=1 / sqrt(lam)"},
+    "Uniform": {"scale": "give upper=, which is SciPy's loc + scale"},
 }  # fmt: skip
 
 
@@ -113,7 +137,7 @@ def _hints(distribution: type) -> dict[str, str]:
     for name in own:
         others = [other for other in OTHER_NAMES.get(name, ()) if other not in own]
         hints |= dict.fromkeys(others, f"give {name}=, as in PyMC; its parameters are {listed}")
-    return hints
+    return hints | OTHER_MEANINGS.get(distribution.__name__, {})
 
 
 class Distribution:
