@@ -82,7 +82,7 @@ KINDS = ("compiled", "python", "vectorised", "jax", "process", "move")
 def serve(kind, first, count):
     """Run until interrupted, again and again; say when a run begins and what ended it. In a separate process."""
     import sterna
-    from sterna.run.display import LiveDisplay
+    from sterna.run.live_display import LiveDisplay
 
     # a shell lets processes in the background ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
