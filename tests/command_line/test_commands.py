@@ -3,13 +3,13 @@
 import importlib.util
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
 
 import pytest
 import xarray
+from terminal import read_terminal
 
 from sterna.command_line.commands import main
 from sterna.version import __version__
@@ -244,22 +244,9 @@ def test_lists_that_cannot_be_printed(arguments):
 
 
 def test_warnings_are_shown_once_on_a_terminal():
-    parent, child = pty.openpty()
     command = [sys.executable, "-m", "sterna", "run", "discrete", "--rounds", "2", "--explorer", "slice"]
-    process = subprocess.Popen(command, stdout=child, stderr=child, env={**os.environ, "COLUMNS": "400"})
-    os.close(child)
-    text = b""
-    while True:
-        try:
-            chunk = os.read(parent, 65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        text += chunk
-    os.close(parent)
-    assert process.wait() == 0
-    assert text.count(b"travelled from the reference to the target") == 1
+    text = read_terminal(command, output=True, COLUMNS="400")
+    assert text.count("travelled from the reference to the target") == 1
 
 
 def test_version_names_what_results_depend_on():

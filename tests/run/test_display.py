@@ -2,10 +2,7 @@
 
 import errno
 import io
-import os
-import pty
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -14,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from terminal import read_terminal
 
 import sterna
 from sterna.engine.record import new_record
@@ -63,27 +61,8 @@ def test_warnings_of_a_result_are_shown_unless_something_else_shows_them(shown, 
     assert capsys.readouterr().err.count("sterna: warning: ") == (len(result.warnings) if shown else 0)
 
 
-def read_terminal(command):
-    """Run a command whose standard error is a terminal; return what the terminal received."""
-    parent, child = pty.openpty()
-    process = subprocess.Popen(command, stderr=child, env={**os.environ, "TERM": "xterm-256color"})
-    os.close(child)
-    text = b""
-    while True:
-        try:
-            chunk = os.read(parent, 65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        text += chunk
-    os.close(parent)
-    assert process.wait() == 0
-    return text.decode()
-
-
 def test_a_live_line_on_a_terminal():
-    text = read_terminal([sys.executable, "-c", SCRIPT])
+    text = read_terminal([sys.executable, "-c", SCRIPT], TERM="xterm-256color")
     assert "\x1b[" in text
     assert "sampling" in text
     assert "━" in text
@@ -187,7 +166,7 @@ with make_display(True) as display:
 
 
 def test_a_spinner_moves_on_a_terminal():
-    text = read_terminal([sys.executable, "-c", COMPILING])
+    text = read_terminal([sys.executable, "-c", COMPILING], TERM="xterm-256color")
     assert "sterna: compiling the engine (about 30 s the first time) ... 0 s" in text
     assert "... 1 s" in text
     assert len(set(re.findall("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", text))) >= 4
