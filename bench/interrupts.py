@@ -6,11 +6,14 @@ Each kind of target runs in its own process, so that a crash is counted, and in 
 SIGINT is sent as by a terminal: to workers too. Half of the runs are endless, the others are short ones in a row, so
 that every phase is hit; copies are one and two in turn; delays are log-uniform from 1 ms to 1 s. A new process is
 started after every 50 interrupts, since the first run of a process loads code, and its last run must have the bits of a
-process without interrupts. Prints for each kind the number of interrupts, how many ended as KeyboardInterrupt, the
-slowest time from the signal to the exception, what was left behind (processes, threads), and everything else that
-happened.
+process without interrupts. Targets are kept until their run was interrupted, because JAX runs Python code when one is
+freed, and Python ignores what is raised there. Prints for each kind the number of interrupts, how many ended as
+KeyboardInterrupt, how many of these more than a second after the signal, the slowest, what was left behind (processes,
+threads), and everything else that happened. For a run that did not end as it should, standard error gets what its
+process wrote there, and where its threads were.
 """
 
+import faulthandler
 import hashlib
 import json
 import os
@@ -27,8 +30,8 @@ import numpy as np
 
 INTERRUPTS_PER_PROCESS = 50
 SHORTEST, LONGEST = 1e-3, 1.0
-# Afterwards a signal counts as lost.
-PATIENCE = 30.0
+# Later is late; afterwards a signal counts as lost.
+SOON, PATIENCE = 1.0, 30.0
 # Words in standard error that no user should see; a display may write there.
 NOISE = ("Traceback", "Exception ignored", "Error", "Warning", "Fatal")
 
@@ -86,15 +89,17 @@ def serve(kind, first, count):
 
     # a shell lets processes in the background ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    faulthandler.register(signal.SIGUSR1)
     build, options = targets(kind)
     for number in range(first, first + count):
         endless, n_copies, live = number % 2 == 0, 1 + number // 2 % 2, number // 4 % 2 == 0
-        outcome = "nothing"
+        outcome, kept = "nothing", []
         try:
             print("ready", flush=True)
             while True:
+                kept.append(build())
                 sterna.sample(
-                    build(), n_chains=6, n_rounds=22 if endless else 3, n_scans=1, n_copies=n_copies, seed=number,
+                    kept[-1], n_chains=6, n_rounds=22 if endless else 3, n_scans=1, n_copies=n_copies, seed=number,
                     progress=LiveDisplay() if live else False, **options,
                 )  # fmt: skip
         except BaseException as error:
@@ -160,6 +165,13 @@ class Served:
         outcome, ended, processes, threads = json.loads(answer)
         return outcome, ended - sent, processes, threads
 
+    def explain(self, what):
+        """Print what the process wrote to standard error, and where its threads are if it still runs."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGUSR1)
+            time.sleep(1.0)
+        print(f"--- {what}", *map(str.rstrip, self.noise[-100:]), sep="\n", file=sys.stderr, flush=True)
+
     def close(self):
         """End what is left of the process group; return whether there was anything but the process, and the noise."""
         ended = self.process.poll() is not None or self.wait()
@@ -187,7 +199,7 @@ def measure(kind, interrupts, rng):
     clean = Served(kind, 0, 0)
     bits = clean.line()
     clean.close()
-    slowest, left, others, done, good = 0.0, Counter(), Counter(), 0, 0
+    slowest, left, others, done, good, late = 0.0, Counter(), Counter(), 0, 0, 0
     while done < interrupts:
         count = min(INTERRUPTS_PER_PROCESS, interrupts - done)
         served = Served(kind, done, count)
@@ -195,11 +207,13 @@ def measure(kind, interrupts, rng):
             delay = SHORTEST * (LONGEST / SHORTEST) ** rng.random()
             outcome, seconds, processes, threads = served.interrupt(delay)
             good += outcome == "KeyboardInterrupt"
+            late += outcome == "KeyboardInterrupt" and seconds > SOON
             done += 1
             left += Counter({"processes": processes, "threads": len(threads)})
             others += Counter(f"left the thread {name}" for name in threads)
             if outcome != "KeyboardInterrupt":
                 others[outcome] += 1
+                served.explain(f"{kind}, run {done - 1}, after {delay:.4f} s: {outcome}")
                 if not outcome.startswith(("SystemError", "TypeError")):
                     break
             slowest = max(slowest, seconds)
@@ -208,12 +222,13 @@ def measure(kind, interrupts, rng):
         orphans, noise = served.close()
         left["processes"] += orphans
         others += Counter(noise)
-    row = f"{kind:12} {done:10} {good:17} {done - good:6} {slowest:8.2f} s {left['processes']:9} {left['threads']:7}"
-    return row, +others
+    counts = f"{kind:12} {done:10} {good:17} {done - good:6} {late:5}"
+    return f"{counts} {slowest:8.2f} s {left['processes']:9} {left['threads']:7}", +others
 
 
 def main(interrupts=20, *kinds):
-    print(f"{'kind':12} {'interrupts':>10} {'KeyboardInterrupt':>17} {'other':>6} {'slowest':>10} processes threads")
+    counts = f"{'kind':12} {'interrupts':>10} {'KeyboardInterrupt':>17} {'other':>6} {'late':>5}"
+    print(f"{counts} {'slowest':>10} processes threads", flush=True)
     rng = np.random.default_rng()
     for kind in kinds or KINDS:
         row, others = measure(kind, int(interrupts), rng)

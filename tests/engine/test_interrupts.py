@@ -5,7 +5,10 @@ import sys
 import threading
 
 import pytest
+from numba.core import event
+from signals import outcomes_at_all_moments
 
+from sterna.engine import interrupts
 from sterna.engine.callback import call_python, forget, register
 from sterna.engine.interrupts import (
     Interrupted,
@@ -188,6 +191,58 @@ def test_a_run_inside_a_users_function_of_another_run(steps):
 
     interrupted(lambda: interruptible(users))
     assert steps == ["inner"]
+
+
+def test_a_run_inside_a_run_that_was_interrupted_before_does_not_begin(steps):
+    """Before, an endless run that was interrupted while its display started did not end."""
+
+    def run():
+        press_ctrl_c()
+        holds_interrupts(lambda: steps.append("not reached"))()
+
+    interrupted(run)
+    assert steps == []
+
+
+def test_a_users_function_cannot_swallow_ctrl_c_of_a_run_inside(steps):
+    def users():
+        try:
+            holds_interrupts(press_ctrl_c)()
+        except BaseException:
+            steps.append("swallowed")
+
+    def run():
+        interruptible(users)
+        check_interrupts()
+        steps.append("not reached")
+
+    interrupted(run)
+    assert steps == ["swallowed"]
+
+
+def test_every_moment_of_a_run_inside_another(steps, alarm, monkeypatch):
+    """Before, an interrupt while handlers were given back left some of them in the hands of a run that was over."""
+    monkeypatch.setattr(interrupts, "SIGNALS", (signal.SIGINT, signal.SIGALRM))
+    handlers = [signal.getsignal(number) for number in interrupts.SIGNALS]
+
+    @keeps_interrupts
+    def build():
+        check_interrupts()
+
+    @holds_interrupts
+    def run():
+        interruptible(build)
+        holds_interrupts(check_interrupts)()
+
+    hook, n_moments = sys.unraisablehook, 0
+    for outcome in outcomes_at_all_moments(run):
+        n_moments += 1
+        assert type(outcome) is KeyboardInterrupt
+        assert [signal.getsignal(number) for number in interrupts.SIGNALS] == handlers
+        assert sys.unraisablehook is hook
+        assert interrupts._thread.interrupts is None
+        assert not event._registered["numba:run_pass"]
+    assert n_moments > 100
 
 
 def test_building_a_target_is_interrupted_at_once_but_not_in_the_compiler(steps):

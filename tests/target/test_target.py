@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from signals import python_calls_on_freeing
 from ways import WAYS, AsPython, compiled
 
 import sterna
@@ -214,6 +215,14 @@ def test_python_functions_are_forgotten_with_their_target():
     del target
     gc.collect()
     assert len(callback._functions) == before
+
+
+def test_no_python_code_runs_when_a_target_is_freed():
+    """It would handle signals, and Python ignores what a handler raises there: Ctrl-C between two runs was lost."""
+    target = sterna.Target(AsPython(two_numbers), MODELS["number and count"][1])
+    objects = [target, sterna.sample(target, n_chains=3, n_rounds=2, explorer="slice", progress=False)]
+    del target
+    assert python_calls_on_freeing(objects) == []
 
 
 # ------------------------------------------------------------------------------------------------- local changes

@@ -1,7 +1,9 @@
 """Interrupts like those of Ctrl-C, at chosen moments."""
 
+import gc
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -65,4 +67,59 @@ def child_processes():
             continue
         if parent == os.getpid():
             found.append(int(name))
+    return found
+
+
+def outcomes_at_all_moments(run):
+    """Yield what ends a run, "nothing" or an exception, if Ctrl-C comes at its first, second, ... line of Python."""
+    reached = True
+    moment = 0
+    while reached:
+        moment += 1
+        reached, outcome = _interrupt_at(moment, run)
+        if reached:
+            yield outcome
+
+
+def _interrupt_at(moment, run):
+    """Interrupt a run at its n-th line; return whether it has so many, and what ended it."""
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        lines += 1
+        if lines == moment:
+            sys.settrace(None)
+            signal.raise_signal(signal.SIGINT)
+        return trace
+
+    try:
+        sys.settrace(trace)
+        run()
+    except BaseException as error:
+        return lines >= moment, error
+    finally:
+        sys.settrace(None)
+    return lines >= moment, "nothing"
+
+
+def python_calls_on_freeing(objects):
+    """Empty a list; return the names of the Python functions that run when its objects are freed."""
+    found = []
+
+    def profile(frame, event, argument):
+        if event == "call":
+            found.append(frame.f_code.co_qualname)
+
+    # JAX has a function that every collection calls
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []
+    # what others have left
+    gc.collect()
+    sys.setprofile(profile)
+    try:
+        objects.clear()
+        gc.collect()
+    finally:
+        sys.setprofile(None)
+        gc.callbacks[:] = callbacks
     return found

@@ -1,8 +1,10 @@
 """Calls from the compiled engine to plain Python functions, by their handles in the target's data block."""
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -36,7 +38,7 @@ HEAD = size_of(DataHead)
 
 
 class Entry(NamedTuple):
-    """A user's function, ready to be called by compiled code; whoever asks for it must forget its handle."""
+    """A user's function, ready to be called by compiled code; whoever asks for it owns its handle."""
 
     address: int
     """Of the compiled function, or of the callback to its Python form."""
@@ -46,15 +48,27 @@ class Entry(NamedTuple):
     """Why the function is not compiled, if there is a reason to report."""
 
 
-_functions: dict[int, Callable[..., Any]] = {}
+# By handle: the function, and a weak reference to its owner, if it has one.
+_functions: dict[int, tuple[Callable[..., Any], weakref.ref[Any] | None]] = {}
 _handles = count(1)
 
 
 def register(function: Callable[..., Any]) -> int:
-    """Give a Python function a handle, which is valid until `forget`."""
+    """Give a Python function a handle, which is valid until `forget`, or as long as its owner lives."""
     handle = next(_handles)
-    _functions[handle] = function
+    _functions[handle] = function, None
     return handle
+
+
+def forget_with(owner: object, handle: int) -> None:
+    """Remove a function as soon as its owner is freed; a handle of 0 is no function.
+
+    No Python code runs then, as it would in `weakref.finalize`: it can call the handler of a signal, and what that
+    raises is ignored in a destructor. Ctrl-C would be lost.
+    """
+    if handle != 0:
+        # the reference that a callback is given becomes the default of `pop`
+        _functions[handle] = _functions[handle][0], weakref.ref(owner, partial(_functions.pop, handle))
 
 
 def forget(handles: list[int]) -> None:
@@ -85,7 +99,7 @@ def override(functions: Mapping[int, Callable[..., Any]]) -> Iterator[None]:
 
 def call_python(handle: int, *arguments: object) -> Any:
     """Call a registered function; its exceptions pass through the compiled code, marked with the handle."""
-    function = _thread.override.get(handle) or _functions[handle]
+    function = _thread.override.get(handle) or _functions[handle][0]
     try:
         return function(*arguments)
     except Exception as error:

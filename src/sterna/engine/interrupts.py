@@ -40,7 +40,8 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 Handler = Callable[[int, FrameType | None], Any]
 
-SIGNALS = tuple(sorted(signal.valid_signals()))
+# Ctrl-C comes first, because from then on the others are taken without being interrupted by it; it is given back last.
+SIGNALS = tuple(sorted(signal.valid_signals(), key=lambda number: number != signal.SIGINT))
 
 # How often compiled code calls Python, and a thread that waits for others looks for interrupts.
 SECONDS_BETWEEN_LOOKS = 0.1
@@ -91,8 +92,9 @@ RAISING = frozenset(function.__code__ for function in (callback.call_python, int
 WAITING = frozenset(
     function.__code__
     for function in (
-        # a run, which may be inside a user's function of another run
+        # a run, or a target that is built, inside a user's function of another run: handlers change hands
         holds_interrupts(lambda: None),
+        keeps_interrupts(lambda: None),
         uninterruptible,
         # Numba's compiler
         Dispatcher.compile,
@@ -140,7 +142,6 @@ class Interrupts(event.Listener):  # type: ignore[misc]
         """Take the place of all handlers that are written in Python."""
         if not self.is_main:
             return
-        # Ctrl-C comes early, and from then on this function itself is not interrupted by it
         for number in SIGNALS:
             handler = signal.getsignal(number)
             if callable(handler):
@@ -154,7 +155,10 @@ class Interrupts(event.Listener):  # type: ignore[misc]
         self.is_holding = True
 
     def release(self) -> None:
-        """Give the handlers back, unless the user's functions have set others."""
+        """Give the handlers back, unless the user's functions have set others; a second call completes the first.
+
+        A handler that was given back may raise in here. Until then it waits, so that no handler is left behind.
+        """
         self.done.set()
         if self.ticker is not None:
             self.ticker.join()
@@ -165,11 +169,11 @@ class Interrupts(event.Listener):  # type: ignore[misc]
             event.unregister("numba:run_pass", self)
             if sys.unraisablehook == self._hook:
                 sys.unraisablehook = self.unraisable_hook
-        self.is_released = True
-        # Ctrl-C last
-        for number in sorted(self.replaced, reverse=True):
+            self.is_holding = False
+        for number in reversed(self.replaced):
             if signal.getsignal(number) == self._handle:
                 signal.signal(number, self.replaced[number])
+        self.is_released = True
 
     def watch(self, stop: FloatArray, calls_python: bool) -> None:
         """Be called by compiled code that looks at these words of `Stop`."""
@@ -245,10 +249,13 @@ _thread = _Thread()
 @contextmanager
 def held_interrupts() -> Iterator[None]:
     """Hold the signals of this process during a run in the main thread, and raise at the end what has waited."""
-    before = _thread.interrupts
-    interrupts = _thread.interrupts = Interrupts()
+    before, interrupts = _thread.interrupts, Interrupts()
     try:
+        _thread.interrupts = interrupts
         interrupts.hold()
+        if before is not None:
+            # from here on nobody asks the outer run
+            before.check()
         yield
     except BaseException:
         # after an interrupt it does not matter what else it has led to
@@ -256,8 +263,15 @@ def held_interrupts() -> Iterator[None]:
             raise
     finally:
         _thread.interrupts = before
-        interrupts.release()
+        try:
+            interrupts.release()
+        except BaseException as error:
+            interrupts.error = error
+            interrupts.release()
     if interrupts.error is not None:
+        if before is not None and isinstance(interrupts.error, KeyboardInterrupt):
+            # a user's function that has run all this must not swallow it
+            before.end(interrupts.error)
         raise interrupts.error.with_traceback(None) from None
 
 

@@ -1,7 +1,6 @@
 """Gibbs sampling of finite coordinates: each is drawn from its exact conditional distribution given all others."""
 
 import math
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -277,7 +276,7 @@ class Gibbs:
             n_scratch=max_values,
             python=entry.notes,
         )
-        weakref.finalize(bound, callback.forget, [entry.handle])
+        callback.forget_with(bound, entry.handle)
         return bound
 
 

@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -288,7 +287,8 @@ class Move:
             n_scratch=RECORD_SIZE + (1 + MAX_REMEMBERED) * len(block),
             python=entry.notes,
         )
-        weakref.finalize(bound, callback.forget, [refusal, entry.handle])
+        callback.forget_with(bound, refusal)
+        callback.forget_with(bound, entry.handle)
         return bound
 
 

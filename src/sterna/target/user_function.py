@@ -5,7 +5,6 @@ a function is called. All else is the same for all of them.
 """
 
 import inspect
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -100,7 +99,7 @@ def enter(function: UserFunction, inputs: Inputs, compile: bool = True) -> Enter
 def _owning(entered: EnteredFunction) -> EnteredFunction:
     """Let the handle end with the object, unless an explorer keeps it."""
     if entered.function.entry_point.slot >= 0:
-        weakref.finalize(entered, callback.forget, [entered.entry.handle])
+        callback.forget_with(entered, entered.entry.handle)
     return entered
 
 
