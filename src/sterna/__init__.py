@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from sterna.tuning.rounds import Round as Round
 else:
     import sys as _sys
-    from importlib import import_module as _import_module
     from importlib.util import find_spec as _find_spec
+
+    from sterna.ground.whole_import import import_whole as _import_whole
 
     # Public names by the modules that define them; distributions have their own list. A test compares both tables.
     _NAMES = {
@@ -85,7 +86,7 @@ else:
     _FOLDERS = ("models", "theory")
 
     def _public():
-        return sorted({*_MODULES, *_FOLDERS, "__version__", *_import_module("sterna.distributions").__all__})
+        return sorted({*_MODULES, *_FOLDERS, "__version__", *_import_whole("sterna.distributions").__all__})
 
     def __dir__():
         """List the public names, and not the modules that happen to be imported."""
@@ -96,13 +97,13 @@ else:
         if name == "__all__":
             return _public()
         if name in _MODULES:
-            value = getattr(_import_module(_MODULES[name]), name)
+            value = getattr(_import_whole(_MODULES[name]), name)
         elif name.startswith("_") or not name.isidentifier():
             value = None
         elif _find_spec(f"sterna.{name}") is not None:
-            value = _import_module(f"sterna.{name}")
+            value = _import_whole(f"sterna.{name}")
         else:
-            distributions = _import_module("sterna.distributions")
+            distributions = _import_whole("sterna.distributions")
             value = getattr(distributions, name) if name in distributions.__all__ else None
         if value is None:
             # with its object, Python suggests a similar name
