@@ -8,9 +8,9 @@ that every phase is hit; copies are one and two in turn; delays are log-uniform 
 started after every 50 interrupts, since the first run of a process loads code, and its last run must have the bits of a
 process without interrupts. Targets are kept until their run was interrupted, because JAX runs Python code when one is
 freed, and Python ignores what is raised there. Prints for each kind the number of interrupts, how many ended as
-KeyboardInterrupt, how many of these more than a second after the signal, the slowest, what was left behind (processes,
-threads), and everything else that happened. For a run that did not end as it should, standard error gets what its
-process wrote there, and where its threads were.
+KeyboardInterrupt, how many of these more than a second after the signal, the slowest, the most CPU time that one took
+(which tells more on a busy machine), what was left behind (processes, threads), and everything else that happened. For
+a run that did not end as it should, standard error gets what its process wrote there, and where its threads were.
 """
 
 import faulthandler
@@ -103,9 +103,9 @@ def serve(kind, first, count):
                     progress=LiveDisplay() if live else False, **options,
                 )  # fmt: skip
         except BaseException as error:
-            ended = time.perf_counter()
+            ended, cpu = time.perf_counter(), time.process_time()
             outcome = type(error).__name__ if type(error) is KeyboardInterrupt else f"{type(error).__name__}: {error}"
-        print(json.dumps([outcome, ended, children(), left_threads()]), flush=True)
+        print(json.dumps([outcome, ended, cpu, children(), left_threads()]), flush=True)
     result = sterna.sample(build(), n_chains=6, n_rounds=5, n_copies=2, seed=1, progress=False, **options)
     print(hashlib.sha256(result.posterior["mu"].values.tobytes()).hexdigest(), flush=True)
 
@@ -126,6 +126,13 @@ def left_threads():
     """Return the names of threads that a run has left; rich does not wait for the end of its own."""
     time.sleep(0.05)
     return [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+
+
+def cpu_seconds(process):
+    """Return the CPU time of another process, all threads together."""
+    with open(f"/proc/{process}/stat") as file:
+        ticks = file.read().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 class Served:
@@ -152,18 +159,18 @@ class Served:
             return ""
 
     def interrupt(self, delay):
-        """Interrupt the next run after a delay; return what happened and how long that took."""
+        """Interrupt the next run after a delay; return what happened, how long that took, and its CPU time."""
         if self.line() != "ready":
-            return f"the process ended with status {self.process.wait()}", 0.0, 0, []
+            return f"the process ended with status {self.process.wait()}", 0.0, 0.0, 0, []
         time.sleep(delay)
-        sent = time.perf_counter()
+        cpu_before, sent = cpu_seconds(self.process.pid), time.perf_counter()
         os.killpg(self.process.pid, signal.SIGINT)
         answer = self.line(PATIENCE)
         if not answer:
             alive = self.process.poll() is None
-            return "signal lost" if alive else f"crash, status {self.process.wait()}", PATIENCE, 0, []
-        outcome, ended, processes, threads = json.loads(answer)
-        return outcome, ended - sent, processes, threads
+            return "signal lost" if alive else f"crash, status {self.process.wait()}", PATIENCE, 0.0, 0, []
+        outcome, ended, cpu, processes, threads = json.loads(answer)
+        return outcome, ended - sent, cpu - cpu_before, processes, threads
 
     def explain(self, what):
         """Print what the process wrote to standard error, and where its threads are if it still runs."""
@@ -199,13 +206,13 @@ def measure(kind, interrupts, rng):
     clean = Served(kind, 0, 0)
     bits = clean.line()
     clean.close()
-    slowest, left, others, done, good, late = 0.0, Counter(), Counter(), 0, 0, 0
+    slowest, most, left, others, done, good, late = 0.0, 0.0, Counter(), Counter(), 0, 0, 0
     while done < interrupts:
         count = min(INTERRUPTS_PER_PROCESS, interrupts - done)
         served = Served(kind, done, count)
         for _ in range(count):
             delay = SHORTEST * (LONGEST / SHORTEST) ** rng.random()
-            outcome, seconds, processes, threads = served.interrupt(delay)
+            outcome, seconds, cpu, processes, threads = served.interrupt(delay)
             good += outcome == "KeyboardInterrupt"
             late += outcome == "KeyboardInterrupt" and seconds > SOON
             done += 1
@@ -216,19 +223,19 @@ def measure(kind, interrupts, rng):
                 served.explain(f"{kind}, run {done - 1}, after {delay:.4f} s: {outcome}")
                 if not outcome.startswith(("SystemError", "TypeError")):
                     break
-            slowest = max(slowest, seconds)
+            slowest, most = max(slowest, seconds), max(most, cpu)
         else:
             others["other bits afterwards"] += served.line() != bits
         orphans, noise = served.close()
         left["processes"] += orphans
         others += Counter(noise)
     counts = f"{kind:12} {done:10} {good:17} {done - good:6} {late:5}"
-    return f"{counts} {slowest:8.2f} s {left['processes']:9} {left['threads']:7}", +others
+    return f"{counts} {slowest:8.2f} s {most:8.2f} s {left['processes']:9} {left['threads']:7}", +others
 
 
 def main(interrupts=20, *kinds):
     counts = f"{'kind':12} {'interrupts':>10} {'KeyboardInterrupt':>17} {'other':>6} {'late':>5}"
-    print(f"{counts} {'slowest':>10} processes threads", flush=True)
+    print(f"{counts} {'slowest':>10} {'CPU time':>10} processes threads", flush=True)
     rng = np.random.default_rng()
     for kind in kinds or KINDS:
         row, others = measure(kind, int(interrupts), rng)
