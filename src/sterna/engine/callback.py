@@ -44,6 +44,8 @@ class Entry(NamedTuple):
     """Of the Python form; 0 if the function is compiled."""
     notes: tuple[str, ...]
     """Why the function is not compiled, if there is a reason to report."""
+    data: int = 0
+    """Address of the data block that an explorer passes to the function; 0 if the engine passes the target's."""
 
 
 _functions: dict[int, Callable[..., Any]] = {}
