@@ -5,9 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from numba.core.registry import cpu_target
 
 from sterna.ground import code_cache
-from sterna.ground.code_cache import PREFIX, SUFFIX, cache_folder, read, remove_oldest, write
+from sterna.ground.code_cache import PREFIX, SUFFIX, cache_folder, make_known, read, remove_oldest, write
 
 
 @pytest.fixture
@@ -105,6 +106,8 @@ def log_likelihood(mu, y):
 target = sterna.Target(log_likelihood, {"mu": sterna.HalfNormal(2.0)}, {"y": np.array([0.5])})
 assert target.compiled
 print(target.log_densities(mu=1.5)[1], len(compiled))
+# what only compilation needs takes longer to import than all code takes to load
+assert compiled or "numba.np.linalg" not in sys.modules
 """
 
 
@@ -134,6 +137,23 @@ def test_processes_share_a_folder_and_notice_every_change(tmp_path):
     assert (value, compilations > 0) == (9.5, True)
     value, compilations = outcome(started(tmp_path, "captured"))
     assert (value, compilations > 0) == (6.5, True)
+
+
+def test_code_that_calls_what_is_not_known_yet_makes_numba_load_everything():
+    """LLVM ends the process if a name is not known."""
+
+    class Context:
+        refreshed = 0
+
+        def refresh(self):
+            self.refreshed += 1
+
+    make_known([], cpu_target.target_context)
+    context = Context()
+    make_known(["sqrt", "numba_xxgemm", "NRT_MemInfo_alloc_aligned"], context)
+    assert context.refreshed == 0
+    make_known(["sqrt", "a_name_that_nobody_has"], context)
+    assert context.refreshed == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file sizes cannot be limited")

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numba
 from numba import types
+from numba.core import cgutils
 
-from sterna.ground.compilation import as_pointer, compiled_callback
+from sterna.ground.compilation import as_pointer, compiled_callback, intrinsic
 from sterna.ground.rows import fields, size_of
 from sterna.ground.streams import N_STATE, generator_in_python, state_address
 from sterna.types import FloatArray, WordArray
@@ -46,6 +47,8 @@ class Entry(NamedTuple):
     """Of the Python form; 0 if the function is compiled."""
     notes: tuple[str, ...]
     """Why the function is not compiled, if there is a reason to report."""
+    data: int = 0
+    """Address of the data block that an explorer passes to the function; 0 if the engine passes the target's."""
 
 
 # By handle: the function, and a weak reference to its owner, if it has one.
@@ -211,8 +214,29 @@ def python_conditional(state: int, index: int, beta: float, weights: int, count:
     return 0
 
 
+@intrinsic
+def call_registered(typing_context: object, handle: object) -> object:
+    """Call a registered function without arguments, as `numba.objmode` does, which compiles at every start."""
+
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
+        python = context.get_python_api(builder)
+        lock = python.gil_ensure()
+        function = python.unserialize(python.serialize_object(call_python))
+        argument = python.long_from_longlong(values[0])
+        returned = python.call_function_objargs(function, (argument,))
+        python.decref(argument)
+        python.decref(function)
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, returned)):
+            python.gil_release(lock)
+            context.call_conv.return_exc(builder)
+        python.decref(returned)
+        python.gil_release(lock)
+        return context.get_dummy_value()
+
+    return types.none(types.int64), generate
+
+
 @compiled_callback
 def python_poll(handle: int) -> None:
     """Let Python run, which then handles signals, and ask a registered function whether the run may go on."""
-    with numba.objmode():
-        call_python(handle)
+    call_registered(handle)

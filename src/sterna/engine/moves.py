@@ -68,6 +68,7 @@ class MoveConstants:
     evaluate = 1
     move = 1
     move_handle = 1
+    move_data = 1
     refuse = 1
     refuse_handle = 1
     next_64 = 1

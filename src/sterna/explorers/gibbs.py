@@ -51,6 +51,7 @@ class Function:
 
     address = 1
     handle = 1
+    data = 1
 
 
 call_conditional = caller(CONDITIONAL)
@@ -174,8 +175,8 @@ def explore_by_conditional(
     for _ in range(updates):
         i = coordinates[k]
         here, values = x[i], number_of_values(program, i)
-        weights, handle = as_address(statistics), function[Function.handle]
-        call_conditional(function[Function.address], (as_address(x), k, beta, weights, values, program.data, handle))
+        weights, own_data, handle = as_address(statistics), function[Function.data], function[Function.handle]
+        call_conditional(function[Function.address], (as_address(x), k, beta, weights, values, own_data, handle))
         value = value_at(program, i, draw_by_weights(statistics, values, stream))
         if value != here:
             changed = True
@@ -268,6 +269,7 @@ class Gibbs:
 
         function = np.zeros(size_of(Function), dtype=np.int64)
         function[Function.address], function[Function.handle] = entry.address, entry.handle
+        function[Function.data] = entry.data
         bound = Bound(
             kernel=explore_by_conditional,
             data=(block, function),

@@ -184,8 +184,8 @@ def explore(
     x_of_move, start = record + 8 * RECORD_SIZE, remembered_state(record, START, count)
     for k in range(count):
         float_pointer(x_of_move)[k] = float_pointer(start)[k] = x[coordinates[k]]
-    move, handle = constants[MoveConstants.move], constants[MoveConstants.move_handle]
-    call_move(move, (as_address(x), record, beta, program.data, handle))
+    move_data, handle = constants[MoveConstants.move_data], constants[MoveConstants.move_handle]
+    call_move(constants[MoveConstants.move], (as_address(x), record, beta, move_data, handle))
     slot = find_or_evaluate(record, x_of_move, count)
     if density_of(record, slot) == -math.inf:
         refuse(record, x_of_move, count)
@@ -275,6 +275,7 @@ class Move:
         constants[MoveConstants.count] = len(block)
         constants[MoveConstants.evaluate] = address_of(annealed_at, moves.EVALUATION)
         constants[MoveConstants.move], constants[MoveConstants.move_handle] = entry.address, entry.handle
+        constants[MoveConstants.move_data] = entry.data
         constants[MoveConstants.refuse] = address_of(moves.python_refusal, moves.REFUSAL)
         constants[MoveConstants.refuse_handle] = refusal
         drawing = [MoveConstants.next_64, MoveConstants.next_32, MoveConstants.next_double]

@@ -13,22 +13,25 @@ import numpy as np
 from numba.core import ir, ir_utils
 from numba.core.compiler import DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.dispatcher import Dispatcher
 from numba.core.untyped_passes import TranslateByteCode
 
-from sterna.ground.fingerprint import closure_of
+from sterna.ground.fingerprint import can_be_copied, closure_of
 from sterna.ground.lazy_library import LazyCompiler
 
 
-def captured_numbers(function: object) -> dict[str, Any]:
-    """Return the numbers and arrays of numbers that a plain function captures from functions around it, by name.
+def captured_numbers(function: Any) -> dict[str, Any]:
+    """Return the numbers and arrays of numbers that a function captures from functions around it, by name.
 
-    Truth values are not among them, because the types in a function may depend on them.
+    The function is plain, or one that the user compiles and that is compiled again as a copy. Truth values are not
+    among them, because the types in a function may depend on them.
     """
-    if not inspect.isfunction(function):
+    plain = function.py_func if isinstance(function, Dispatcher) and can_be_copied(function) else function
+    if not inspect.isfunction(plain):
         return {}
     return {
         name: value
-        for name, value in closure_of(function).items()
+        for name, value in closure_of(plain).items()
         if _is_number(value) or (type(value) is np.ndarray and value.dtype.kind in "iuf" and value.size > 0)
     }
 

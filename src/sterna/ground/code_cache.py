@@ -20,7 +20,10 @@ import llvmlite
 import numba
 import numpy as np
 import scipy
+from llvmlite.binding import address_of_symbol
 from numba.core import caching, compiler, config
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from sterna.ground.lazy_library import LazyLibrary
@@ -107,9 +110,11 @@ class CodeCache(caching._Cache):  # type: ignore[misc] # Numba has no types
         path = self._path(sig, target_context.codegen())
         if path is None or (payload := read(path)) is None:
             return None
-        target_context.refresh()
         try:
-            return compiler.CompileResult._rebuild(target_context, *pickle.loads(payload))
+            symbols, environments, parts = pickle.loads(payload)
+            make_known(symbols, target_context)
+            rebuilt = tuple(rebuilt_environment(*one) for one in environments)
+            return compiler.CompileResult._rebuild(target_context, *parts, rebuilt)
         except Exception:  # whatever is wrong with a file, compilation replaces it
             self._unusable.add(path)
             return None
@@ -123,7 +128,9 @@ class CodeCache(caching._Cache):  # type: ignore[misc] # Numba has no types
         if path is None or library.has_dynamic_globals or any(not part.can_cache for part in data.lifted):
             return
         if not path.exists() or path in self._unusable:
-            write(path, dumps(data._reduce()))
+            *parts, environments = data._reduce()
+            kept = [(one.globals.get("__name__"), one.consts, one.env_name) for one in environments]
+            write(path, dumps((library.symbols, kept, parts)))
             self._unusable.discard(path)
 
     def _path(self, sig: Any, codegen: Any) -> Path | None:
@@ -134,6 +141,31 @@ class CodeCache(caching._Cache):  # type: ignore[misc] # Numba has no types
             return None
         key = repr((self._key, types, codegen.magic_tuple(), _environment()))
         return folder / (hashlib.sha256(key.encode()).hexdigest() + SUFFIX)
+
+
+def rebuilt_environment(module: str, constants: list[object], name: str) -> Environment:
+    """Return the environment of a function that is part of machine code, for what it raises or returns to Python.
+
+    Only Python code in it needs the module, and Numba's own functions have none: their modules are not imported.
+    """
+    if not module.startswith("numba.") or module in sys.modules:
+        return _rebuild_env(module, constants, name)
+    environment = lookup_environment(name)
+    if environment is None:
+        environment = Environment({"__name__": module})
+        environment.consts[:], environment.env_name = constants, name
+        Environment._memo[name] = environment
+    return environment
+
+
+def make_known(symbols: list[str], target_context: Any) -> None:
+    """Make known what machine code from disk calls by these names, because LLVM ends the process otherwise.
+
+    Numba's runtime nearly always suffices. All that compilation needs takes most of the time of a start to import.
+    """
+    rtsys.initialize(target_context)
+    if any(address_of_symbol(symbol) is None for symbol in symbols):
+        target_context.refresh()
 
 
 def read(path: Path) -> bytes | None:

@@ -62,8 +62,13 @@ def key_of_function(function: FunctionType, within: tuple[object, ...] = (), as_
     return "function", code, tuple(parts), tuple(defaults), tuple(keywords), as_arguments
 
 
-def key_of(value: object, name: str, within: tuple[object, ...] = ()) -> Key:
-    """Return a key that changes with a captured value; a `name` with a dot is an attribute of a module."""
+def key_of(value: Any, name: str, within: tuple[object, ...] = (), as_arguments: tuple[str, ...] = ()) -> Key:
+    """Return a key that changes with a captured value; a `name` with a dot is an attribute of a module.
+
+    A function that receives captured values `as_arguments` is copied; see `key_of_function`.
+    """
+    if as_arguments:
+        return *_key_of_options(value), key_of_function(getattr(value, "py_func", value), within, as_arguments)
     if type(value) is int:
         return "int", hex(value)  # of any length
     if value is None or type(value) in (bool, float, complex, str, bytes):
@@ -103,8 +108,14 @@ def _key_of_dispatcher(value: Any, name: str, within: tuple[object, ...]) -> Key
         return "compiled", value.py_func.__module__, value.py_func.__qualname__
     if "." in name or not can_be_copied(value):
         return ("identity", Identity(value))
-    options = sorted((option, repr(chosen)) for option, chosen in value.targetoptions.items())
-    return "compiled", tuple(options), key_of(value.py_func, name, within)
+    return *_key_of_options(value), key_of(value.py_func, name, within)
+
+
+def _key_of_options(value: Any) -> Key:
+    """Return with what options a user compiles a function, if so."""
+    if not isinstance(value, Dispatcher):
+        return ("plain",)
+    return "compiled", tuple(sorted((option, repr(chosen)) for option, chosen in value.targetoptions.items()))
 
 
 def can_be_copied(function: Any) -> bool:

@@ -40,6 +40,12 @@ class LazyLibrary(JITCodeLibrary):  # type: ignore[misc] # Numba has no types
         self.is_known = all(_is_known(name) for name in names) and not linked_later
         self._finalized = True
 
+    @property
+    def symbols(self) -> list[str]:
+        """Names of functions and variables outside of the code that it uses."""
+        uses = [*self._final_module.functions, *self._final_module.global_variables]
+        return [one.name for one in uses if one.is_declaration and not one.name.startswith("llvm.")]
+
     def get_pointer_to_function(self, name: str) -> int:
         """Return the address of a function, or 0 if the library does not have it, as of a wrapper not asked for."""
         self._ensure_finalized()

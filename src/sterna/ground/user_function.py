@@ -86,10 +86,7 @@ def compile_user_function(function: Callable[..., Any], as_arguments: tuple[str,
             getattr(function, "reason", f"it is a {type(function).__name__} object, not a plain function")
         )
     try:
-        if as_arguments and inspect.isfunction(function):
-            key = key_of_function(function, (), as_arguments)
-        else:
-            key = key_of(function, "function")
+        key = key_of(function, "function", (), as_arguments)
     except TooLarge as reason:
         raise CannotCompile(str(reason)) from None
     with global_compiler_lock:
@@ -111,13 +108,14 @@ def _compile(function: Any, within: tuple[object, ...] = (), as_arguments: tuple
         if not can_be_copied(function):
             return function
         options = {name: option for name, option in function.targetoptions.items() if name != "cache"}
-        return numba.jit(**options)(with_compiled_helpers(function.py_func, within))
-    copy = with_compiled_helpers(function, within, as_arguments)
-    # Without the check, an index out of bounds would read other memory and give a plausible but wrong result.
-    options = {"nogil": True, "error_model": "numpy", "boundscheck": True, **NO_WRAPPERS}
+    else:
+        # Without the check, an index out of bounds would read other memory and give a plausible but wrong result.
+        options = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": True, **NO_WRAPPERS}
+        options["pipeline_class"] = LazyCompiler
+    copy = with_compiled_helpers(getattr(function, "py_func", function), within, as_arguments)
     if as_arguments:
-        return numba.njit(pipeline_class=CapturingCompiler, **options)(taking_captured(copy, as_arguments))
-    return numba.njit(pipeline_class=LazyCompiler, **options)(copy)
+        return numba.jit(**{**options, "pipeline_class": CapturingCompiler})(taking_captured(copy, as_arguments))
+    return numba.jit(**options)(copy)
 
 
 def with_compiled_helpers(

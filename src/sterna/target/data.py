@@ -115,14 +115,15 @@ def with_captured(inputs: Inputs, functions: Iterable[object]) -> Inputs:
     arrays, slots = dict(inputs.data.arrays), dict(inputs.data.slots)
     captured: dict[int, dict[str, str]] = {}
     next_slot = callback.HEAD + sum(1 + array.ndim for array in arrays.values())
-    for position, function in enumerate(functions):
+    for function in functions:
         captured[id(function)] = {}
         for name, value in captured_numbers(function).items():
             try:
                 array = _array_of(value)
             except (TypeError, ValueError, OverflowError, NumbaError):
                 continue  # a number that compiled code cannot hold, such as 10**30, stays where it is
-            entry = f"the captured value {name} ({position})"
+            # functions may capture different values under one name, also if this is called again
+            entry = f"the captured value {name} ({next_slot})"
             captured[id(function)][name] = entry
             arrays[entry], slots[entry] = array, next_slot
             next_slot += 1 + array.ndim

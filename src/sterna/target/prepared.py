@@ -21,13 +21,13 @@ from sterna.reference.fitted_reference import FittedMap
 from sterna.reference.space import Space, View, by_python_names
 from sterna.target.batch_function import BatchFunction, SinglePoint
 from sterna.target.conditional import conditional_distribution
-from sterna.target.data import suspicious_entries
+from sterna.target.data import Inputs, suspicious_entries, with_captured
 from sterna.target.definition import Definition
 from sterna.target.failures import find_failure
 from sterna.target.gradient import LIKELIHOOD_GRADIENT, REFERENCE_GRADIENT
 from sterna.target.move import own_move
 from sterna.target.user_function import EnteredFunction, PythonForm, UserFunction, enter
-from sterna.types import FloatArray
+from sterna.types import FloatArray, IntArray
 
 NO_ADDRESSES = dict.fromkeys(
     (
@@ -60,6 +60,7 @@ class PreparedTarget:
         """The user's own moves, for messages."""
         self._functions: list[EnteredFunction] = []
         self._functions_of_explorers: list[EnteredFunction] = []
+        self._data_of_explorers: list[tuple[Inputs, IntArray]] = []
         self._data_block = self._inputs.data.block(self.dimension)
         fields: dict[str, Any] = {**NO_ADDRESSES, **definition.tables}
         self.stop = new_stop()
@@ -234,10 +235,16 @@ class PreparedTarget:
         return self._enter_for_explorer(read)
 
     def _enter_for_explorer(self, function: UserFunction) -> Entry:
-        """Enter a function whose address and handle an explorer keeps; its compiled code lives as long as this."""
-        entered = enter(function, self._inputs, self._definition.compile)
+        """Enter a function whose address, handle and data block an explorer keeps; they live as long as this.
+
+        Its block is the target's, followed by the numbers that it captures: explorers are not known to the target.
+        """
+        inputs = with_captured(self._inputs, [function.given])
+        block = inputs.data.block(self.dimension)
+        entered = enter(function, inputs, self._definition.compile)
         self._functions_of_explorers.append(entered)
-        return entered.entry
+        self._data_of_explorers.append((inputs, block))
+        return entered.entry._replace(data=block.ctypes.data)
 
     def log_densities(self, state: FloatArray | None = None, **values: ArrayLike) -> tuple[float, float]:
         """Return (log-reference, log-likelihood) at a flat state or at variables given by name."""
