@@ -16,7 +16,7 @@ from explorer_cases import CASES, Case
 
 import sterna
 from sterna.explorers.base import MAX_DIVERGED
-from sterna.explorers.default import EXPENSIVE
+from sterna.explorers.cost import EXPENSIVE
 from sterna.explorers.table import EXPLORERS
 from sterna.run.given import as_explorer
 from sterna.tuning.memory import effective_size

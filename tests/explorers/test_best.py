@@ -7,13 +7,34 @@ import pytest
 
 import sterna
 from sterna.explorers.base import MAX_DIVERGED
-from sterna.explorers.best import MIN_CALLS, MIN_ROUNDS, ON_TRIAL, Head, PartRecord, Quantity, Sums, Trial
+from sterna.explorers.best import (
+    EQUAL_ROUNDS,
+    MIN_CALLS,
+    MIN_ROUNDS,
+    ON_TRIAL,
+    SHARED_CALLS,
+    Head,
+    PartRecord,
+    Quantity,
+    Sums,
+    Trial,
+)
 from sterna.ground.rows import columns, new_row, size_of
 
 CHAINS, PARTS, WATCHED = 4, 3, 2
 COSTS = {"evaluation_cost": 1.0, "gradient_cost": 2.0}
 TRIAL = Trial(("a", "b", "c"), WATCHED)
-ROW = new_row(Head, TRIAL.sizes, parts=PARTS, chosen=ON_TRIAL, watched=WATCHED, rounds=MIN_ROUNDS, scales=1.0, **COSTS)
+ROW = new_row(
+    Head,
+    TRIAL.sizes,
+    parts=PARTS,
+    chosen=ON_TRIAL,
+    watched=WATCHED,
+    rounds=MIN_ROUNDS,
+    scales=1.0,
+    weights=1 / 3,
+    **COSTS,
+)
 HEAD = np.tile(ROW, (CHAINS, 1))
 NEVER = np.zeros((PARTS, CHAINS))
 
@@ -25,8 +46,10 @@ def statistics(forgotten, cost, gradients=(0, 0, 0), calls=2 * MIN_CALLS, varian
     records[:, :, PartRecord.calls] = calls
     records[:, :, PartRecord.evaluations] = calls * np.array(cost)
     records[:, :, PartRecord.gradients] = calls * np.array(gradients)
-    columns(records, PartRecord.moves, WATCHED)[:] = calls * 2.0 * variance * np.array(forgotten)
-    values[:, :, Quantity.squashed_square] = PARTS * calls * variance
+    columns(records, PartRecord.moves, WATCHED)[:] = (
+        (calls * np.ones(PARTS))[:, None] * 2.0 * variance * np.array(forgotten)
+    )
+    values[:, :, Quantity.squashed_square] = np.sum(np.ones(PARTS) * calls) * variance
     rows[0] = 0.0
     return rows
 
@@ -35,6 +58,63 @@ def test_price_is_the_cost_of_an_independent_draw_of_the_slowest_quantity():
     rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2], [0, 0, 3])
     found = TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS)
     assert found == pytest.approx([10 * 3, 1 * 9, (2 + 2 * 3) * 3])
+
+
+def test_a_part_that_was_never_called_has_no_finite_price():
+    rows = statistics(np.full((3, 2), 0.5), [10, 1, 2], calls=np.array([48, 0, 48]))
+    assert TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS) == pytest.approx([30, np.inf, 6])
+
+
+def test_few_calls_share_what_all_chains_have_seen():
+    """One call per chain, which moved in one chain of three: it forgets a third, in no chain nothing."""
+    rows = statistics([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], [1, 1, 1], calls=1)
+    records = TRIAL.split(rows)[0]
+    columns(records, PartRecord.moves, WATCHED)[2:, 0] = 0.0
+    forgotten = TRIAL.forgotten(*TRIAL.split(rows[1:]))
+    expected = (np.array([1.0, 0.0, 0.0]) + SHARED_CALLS / 3) / (1 + SHARED_CALLS)
+    assert forgotten[:, 0, 0] == pytest.approx(expected)
+    assert forgotten[:, 1:] == pytest.approx(1.0)
+
+
+def weights_after(rows, head=HEAD, rounds=None, expensive=1.0):
+    given = head.copy()
+    given[:, Head.expensive] = expensive
+    given[:, Head.rounds] = EQUAL_ROUNDS if rounds is None else rounds
+    return columns(TRIAL.tune(given, rows, NEVER)[0], Head.weights, *TRIAL.sizes)
+
+
+def test_parts_share_the_evaluations_of_an_expensive_target():
+    """Called in inverse proportion to their cost, once all have been called equally often in the first rounds."""
+    rows = statistics(np.full((3, 2), 0.01), [10, 1, 2], [0, 0, 1], calls=10)
+    assert weights_after(rows) == pytest.approx(np.array([1 / 10, 1 / 1, 1 / 4]) / 1.35)
+    assert weights_after(rows, expensive=0.0) == pytest.approx(1 / 3)
+    assert weights_after(rows, rounds=EQUAL_ROUNDS - 2) == pytest.approx(1 / 3)
+
+
+def test_a_part_that_can_only_lose_is_given_up():
+    """A call of the first costs more than twice the second's independent draws, which cost 3."""
+    rows = statistics([[1.0, 1.0], [0.5, 0.5], [0.1, 0.1]], [7, 1, 2], calls=10)
+    given_up = weights_after(rows, rounds=MIN_ROUNDS)
+    assert given_up == pytest.approx([0, 2 / 3, 1 / 3])
+    rows = statistics([[1.0, 1.0], [0.5, 0.5], [0.1, 0.1]], [5, 1, 2], calls=10)
+    assert (weights_after(rows, rounds=MIN_ROUNDS) > 0).all()
+    # and it is not missed when the others are compared
+    head = HEAD.copy()
+    columns(head, Head.weights, *TRIAL.sizes)[:] = given_up
+    head[:, Head.expensive] = 1.0
+    calls = np.array([0, 2 * MIN_CALLS, MIN_CALLS])
+    rows = statistics([[1.0, 1.0], [0.5, 0.5], [0.1, 0.1]], [7, 1, 2], calls=calls)
+    assert TRIAL.chosen(TRIAL.tune(head, rows, NEVER)) == "b"
+
+
+def test_what_is_drawn_rarely_needs_fewer_calls_per_chain_but_not_fewer_in_all():
+    head = HEAD.copy()
+    columns(head, Head.weights, *TRIAL.sizes)[:] = [0.1, 0.8, 0.1]
+    enough = statistics(np.full((3, 2), 0.5), [9, 1, 9], calls=np.array([MIN_CALLS / 3, MIN_CALLS, MIN_CALLS / 3]))
+    assert TRIAL.chosen(TRIAL.tune(head, enough, NEVER)) == "b"
+    for calls in ([MIN_CALLS / 3 - 1, MIN_CALLS, MIN_CALLS / 3], [MIN_CALLS / 3, MIN_CALLS - 1, MIN_CALLS / 3]):
+        rows = statistics(np.full((3, 2), 0.5), [9, 1, 9], calls=np.array(calls))
+        assert TRIAL.chosen(TRIAL.tune(head, rows, NEVER)) is None
 
 
 def test_chains_that_a_part_never_met_have_no_price():
@@ -139,10 +219,29 @@ def test_trajectories_are_chosen_on_a_normal_law_and_never_in_a_funnel(seed):
     assert not any("diverged" in text for text in normal.warnings)
 
 
-def test_a_short_run_tells_the_names_of_all():
+@pytest.mark.parametrize("n_rounds", [0, 1, 2, 5])
+def test_no_run_samples_with_explorers_on_trial(n_rounds):
+    """However short it is; without any tuning the first is taken, which should be the safest."""
     best = sterna.Best(sterna.Slice(), sterna.Metropolis())
-    result = sterna.sample(sterna.models.normal(2), explorer=best, n_chains=4, n_rounds=3, progress=False)
-    assert result.explorer == "best(slice, metropolis)"
+    options = {"n_chains": 4, "n_rounds": n_rounds, "n_scans": 8, "progress": False}
+    alone = sterna.sample(sterna.models.normal(2), explorer=best, **options).explorer
+    assert alone in (["slice", "metropolis"] if n_rounds else ["slice"])
+
+
+def test_trials_inside_other_explorers_end_too():
+    best = sterna.Best(sterna.Slice(), sterna.Metropolis())
+    bound = sterna.Cycle(best, sterna.Mix(best, sterna.Slice())).bind(sterna.models.normal(2))
+    row = bound.start(lambda n: np.random.default_rng(1).normal(size=(n, 2)))
+    settled = bound.settle(np.tile(row, (4, 1)), np.zeros((4, bound.n_statistics)))
+    assert (row == ON_TRIAL).sum() == 2
+    assert not (settled == ON_TRIAL).any()
+
+
+def test_a_choice_that_was_made_stays_when_trials_end():
+    head = HEAD.copy()
+    head[:, Head.chosen] = 1
+    rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2])
+    assert TRIAL.chosen(TRIAL.choose(head, rows, NEVER)) == "b"
 
 
 def test_one_explorer_alone_is_chosen_at_once():

@@ -7,8 +7,8 @@ import pytest
 from ways import AsPython
 
 import sterna
-from sterna.explorers.cost import Cost
-from sterna.explorers.default import EXPENSIVE, default_explorer
+from sterna.explorers.cost import EXPENSIVE, Cost
+from sterna.explorers.default import default_explorer
 
 
 def square(x):

@@ -21,6 +21,9 @@ from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 Draw: TypeAlias = Callable[[int], FloatArray]
 """`draw(n)` returns n draws from the reference."""
 
+Tune: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
+"""Returns new parameters from (parameters, statistics) of all chains."""
+
 # If a larger share than this of a chain's trajectories diverges, that is not by chance.
 MAX_DIVERGED = 0.002
 
@@ -117,8 +120,10 @@ class Bound:
     """How many entries of a chain's row of statistics are used for tuning."""
     n_scratch: int = 0
     """How many further entries the kernel needs as working memory, behind the statistics."""
-    tune: Callable[[FloatArray, FloatArray], FloatArray] = keep
+    tune: Tune = keep
     """Return the next round's parameters from (parameters, statistics) of all chains."""
+    settle: Tune = keep
+    """Return the parameters with every choice between explorers made, whatever is known about them by then."""
     carry: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = carry_over
     """Return the parameters at a new schedule from (parameters, old schedule, new schedule)."""
     merge: Callable[[Sequence[FloatArray]], FloatArray] = add_up

@@ -12,7 +12,7 @@ from sterna.explorers.base import Bound, Explorer
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.move import as_move
 from sterna.explorers.shared.parts import compose, run_part
-from sterna.ground.compilation import compiled, int_pointer
+from sterna.ground.compilation import compiled, inlined, int_pointer
 from sterna.ground.numbers import float_array
 from sterna.ground.rows import field_pointer, fields, new_row, sizes
 from sterna.ground.streams import Stream, uniform
@@ -34,6 +34,16 @@ class ByChance:
 
     parts = 1
     weights = PARTS
+
+
+@inlined
+def draw_part(weights: FloatPointer, parts: int, stream: Stream) -> int:
+    """Draw the number of a part by weight; weights add up to 1."""
+    rest, part = uniform(stream), 0
+    while part < parts - 1 and rest >= weights[part]:
+        rest -= weights[part]
+        part += 1
+    return part
 
 
 @compiled
@@ -66,11 +76,7 @@ def explore_by_chance(
 ) -> None:
     """Run one part, drawn by weight; which one does not depend on the state."""
     table, parts = int_pointer(data[0]), int(parameters[ByChance.parts])
-    weights = field_pointer(parameters, ByChance.weights, parts)
-    rest, part = uniform(stream), 0
-    while part < parts - 1 and rest >= weights[part]:
-        rest -= weights[part]
-        part += 1
+    part = draw_part(field_pointer(parameters, ByChance.weights, parts), parts, stream)
     run_part(program, x, log_densities, beta, parameters, statistics, table, part, stream)
 
 

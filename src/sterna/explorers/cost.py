@@ -13,6 +13,9 @@ from sterna.engine.round import draw_states
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.streams import new_stream
 
+# An evaluation that takes more seconds than this dominates the cost of an explorer.
+EXPENSIVE = 1e-5
+
 # A timing must take at least so many seconds; the best of so many timings counts, because others were disturbed.
 MIN_SECONDS, TIMINGS = 1e-4, 9
 # A call that takes longer twice is not repeated, because disturbances make no difference to it.
@@ -29,6 +32,11 @@ class Cost:
     seconds: float = 0.0
     gradient: int = 2
     """Cost of a gradient in evaluations, rounded to a power of two, so that it rarely differs between two runs."""
+
+    @property
+    def expensive(self) -> bool:
+        """Whether evaluations dominate the cost of a run."""
+        return self.seconds > EXPENSIVE
 
 
 def measured(target: ExplorableTarget) -> Cost:

@@ -20,9 +20,6 @@ from sterna.explorers.slice import Slice
 from sterna.ground.values import REAL
 from sterna.types import BoolArray, IntArray
 
-# An evaluation that takes more seconds than this dominates the cost of an explorer.
-EXPENSIVE = 1e-5
-
 # Explorers that learn a joint distribution of more coordinates need more draws than tuning has, and much memory.
 MAX_LEARNED = 100
 
@@ -52,7 +49,7 @@ def _for_real_variables(target: ExplorableTarget, real: BoolArray) -> list[Explo
     independent = target.program.log_reference == 0
     if independent and (target.program.family[real] == NORMAL).all():
         found.append(Elliptical())
-    if target.cost.seconds > EXPENSIVE:
+    if target.cost.expensive:
         found.append(Metropolis())
         if real.sum() <= MAX_LEARNED:
             found.append(Cycle(Evolution(1), Fitted(1)))

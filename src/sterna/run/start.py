@@ -87,9 +87,12 @@ def first_guesses(runtime: Runtime, settings: Settings, schedule: FloatArray, co
     """Guess energies from the starting points, and the explorer's parameters from draws of the reference."""
     energy = float(np.median([copy.log_densities[:, LOG_LIKELIHOOD] for copy in copies]))
     row = runtime.bound.start(partial(runtime.draw_reference, settings.seed))
+    parameters = np.tile(row, (settings.n_chains, 1))
+    if settings.n_rounds == 0:
+        parameters = runtime.bound.settle(parameters, np.zeros((settings.n_chains, runtime.bound.n_statistics)))
     return Tuned(
         schedule=schedule,
-        parameters=np.tile(row, (settings.n_chains, 1)),
+        parameters=parameters,
         pivot=energy * np.diff(schedule),
         centre=np.full(settings.n_chains, energy),
         explorations=settings.explorations,

@@ -18,6 +18,9 @@ from sterna.tuning.rounds import Round, summarise_round
 from sterna.tuning.schedule import update_schedule
 from sterna.types import FloatArray
 
+# Trials of explorers end when so many tuning rounds are left.
+ROUNDS_AFTER_TRIALS = 2
+
 
 def summarise(state: RunState) -> Round:
     """Summarise the round under way, which is done."""
@@ -106,6 +109,9 @@ def _next_parameters(
     bound, tuned = runtime.bound, state.tuned
     statistics = bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])
     parameters = bound.tune(tuned.parameters, statistics)
+    # the explorer chosen needs rounds of its own to be tuned, and trials at most an eighth of all scans
+    if state.round_number >= state.settings.n_rounds - ROUNDS_AFTER_TRIALS:
+        parameters = bound.settle(parameters, statistics)
     chosen, first_round = bound.chosen(parameters), tuned.first_round_of_explorer
     if chosen is not None and chosen != bound.chosen(tuned.parameters):
         runtime.display.choose(chosen)

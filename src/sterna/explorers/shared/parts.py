@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sterna.engine.program import EXPLORE, Program
-from sterna.explorers.base import Bound, Draw, Kernel, add_up, carry_nearest, choose_nothing
+from sterna.explorers.base import Bound, Draw, Kernel, Tune, add_up, carry_nearest, choose_nothing
 from sterna.ground.compilation import address_of, caller, inlined, int_pointer, offset_pointer
 from sterna.ground.rows import fields, size_of
 from sterna.ground.streams import Stream
@@ -76,6 +76,7 @@ class Parts:
     n_sums: int
     """Number of statistics of the composition itself."""
     tune_head: TuneHead
+    settle_head: TuneHead
     unreached: Unreached
 
     @property
@@ -94,11 +95,21 @@ class Parts:
 
     def tune(self, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
         """Tune the head and every part, each by its own statistics."""
+        return self._each(parameters, statistics, self.tune_head, [part.tune for part in self.bound])
+
+    def settle(self, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
+        """End the trials of the head and of every part."""
+        return self._each(parameters, statistics, self.settle_head, [part.settle for part in self.bound])
+
+    def _each(
+        self, parameters: FloatArray, statistics: FloatArray, for_head: TuneHead, for_parts: Sequence[Tune]
+    ) -> FloatArray:
+        """Change the head and every part, each by its own statistics."""
         sums = statistics[:, : self.n_sums]
-        head = self.tune_head(parameters[:, : len(self.head)], sums, self._shares(statistics))
+        head = for_head(parameters[:, : len(self.head)], sums, self._shares(statistics))
         parts = [
-            part.tune(self._parameters(k, parameters), self._statistics(k, statistics))
-            for k, part in enumerate(self.bound)
+            change(self._parameters(k, parameters), self._statistics(k, statistics))
+            for k, change in enumerate(for_parts)
         ]
         return np.ascontiguousarray(np.hstack([head, *parts]))
 
@@ -141,12 +152,13 @@ def compose(
     head: FloatArray,
     n_sums: int = 0,
     tune_head: TuneHead = keep_head,
+    settle_head: TuneHead = keep_head,
     chosen: Callable[[FloatArray], str | None] = choose_nothing,
     data: tuple[IntArray, ...] = (),
     unreached: Unreached = largest_share,
 ) -> Bound:
     """Bind several parts as one; the kernel finds the table of parts first among its data, and then `data`."""
-    made = Parts(tuple(parts), head, n_sums, tune_head, unreached)
+    made = Parts(tuple(parts), head, n_sums, tune_head, settle_head, unreached)
     addresses = [np.array([a.ctypes.data for a in part.data] or [0], dtype=np.int64) for part in parts]
     entries = [
         (address_of(part.kernel, EXPLORE), address.ctypes.data, parameters, statistics)
@@ -162,6 +174,7 @@ def compose(
         n_parameters=made.parameters_begin[-1],
         n_statistics=made.statistics_begin[-1],
         tune=made.tune,
+        settle=made.settle,
         carry=made.carry,
         merge=made.merge,
         diverged=made.diverged,
