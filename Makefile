@@ -6,7 +6,7 @@ COMPILE := from sterna import Normal, sample; sample(lambda x: -x * x, {"x": Nor
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint engine hooks coverage release laws figures evidence chains explorers ising models theory bench clean
+.PHONY: demo test lint engine hooks coverage release laws figures evidence honesty chains explorers ising models theory bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
@@ -55,6 +55,9 @@ figures: $(VENV)/.developing
 
 evidence: $(VENV)/.developing
 	$(BIN)/python bench/evidence.py
+
+honesty: $(VENV)/.developing
+	$(BIN)/python bench/honesty.py
 
 chains: $(VENV)/.developing
 	$(BIN)/python bench/chains.py

@@ -144,6 +144,14 @@ def test_nothing_is_chosen_before_parts_are_tuned():
     assert (head[:, Head.rounds] == MIN_ROUNDS).all()
 
 
+def test_a_choice_needs_four_rounds_before_it_and_24_calls_of_each():
+    rows = [statistics(np.full((3, 2), 0.5), [3, 1, 2], calls=calls) for calls in (23, 24)]
+    heads = [HEAD.copy(), HEAD.copy()]
+    heads[0][:, Head.rounds], heads[1][:, Head.rounds] = 3, 4
+    chosen = [[TRIAL.chosen(TRIAL.tune(head, row, NEVER)) for row in rows] for head in heads]
+    assert chosen == [[None, None], [None, "b"]]
+
+
 def test_what_no_part_forgets_tells_nothing():
     """Modes far apart: neither jumps, and the one that moves within them is the better one."""
     rows = statistics([[1e-9, 0.5], [1e-9, 0.1], [1e-9, 0.01]], [3, 1, 1])
@@ -165,11 +173,14 @@ def test_what_evaluates_nothing_still_costs_a_call():
 
 def test_what_diverges_is_not_chosen():
     rows = statistics([[1.0, 0.5], [0.2, 0.5], [0.5, 0.5]], [10, 1, 2])
-    diverged = NEVER.copy()
-    diverged[2, 3] = 2 * MAX_DIVERGED
-    assert TRIAL.chosen(TRIAL.tune(HEAD, rows, diverged)) == "b"
+    # in whatever chain
+    for chain in (1, 2, 3):
+        diverged = NEVER.copy()
+        diverged[2, chain] = 2 * MAX_DIVERGED
+        assert TRIAL.chosen(TRIAL.tune(HEAD, rows, diverged)) == "b"
     # a chain that was never explored diverges nowhere
-    diverged[2, 3], diverged[2, 0] = 0.0, 1.0
+    diverged = NEVER.copy()
+    diverged[2, 0] = 1.0
     assert TRIAL.chosen(TRIAL.tune(HEAD, rows, diverged)) == "c"
     # if all diverge, the first is taken, which is the one that needs no step size
     assert TRIAL.chosen(TRIAL.tune(HEAD, rows, np.ones((PARTS, CHAINS)))) == "a"

@@ -90,6 +90,28 @@ def test_planted_swap_faults_are_caught(fault):
     assert max(invariance_gap(joint_law(schedule), matrix) for matrix in matrices) > 1e-6
 
 
+def numbers_asked_for(parity, faults=()):
+    """Return the keys and pairs of the random numbers that a communication step of six chains uses."""
+    asked = []
+
+    def swap_uniform(key, pair):
+        asked.append((key, pair))
+        return 0.5
+
+    code = load("engine/communication.py", faults, swap_uniform=swap_uniform)
+    chains = np.arange(6)
+    code.swap(chains.copy(), chains.copy(), np.full(5, 0.7), parity, "key of the scan")
+    return asked
+
+
+def test_every_pair_has_a_random_number_of_its_own():
+    """With one number for all pairs each swap is right by itself, but not jointly, which a matrix of symbols hides."""
+    assert numbers_asked_for(EVEN) == [("key of the scan", pair) for pair in (0, 2, 4)]
+    assert numbers_asked_for(ODD) == [("key of the scan", pair) for pair in (1, 3)]
+    # planted fault
+    assert len(set(numbers_asked_for(EVEN, [("swap_uniform(key, pair)", "swap_uniform(key, 0)")]))) == 1
+
+
 def acceptance_gap(faults=()):
     """Return the largest difference between the code's acceptance probability and the paper's formula."""
     code = load("engine/communication.py", faults)

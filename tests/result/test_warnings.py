@@ -16,6 +16,8 @@ import sterna
 from sterna.result.warnings import (
     RUNS_PER_FALSE_ALARM,
     disagreeing_estimators,
+    diverging_trajectories,
+    few_restarts,
     moved_evidence,
     too_few_chains,
     unknown_evidence,
@@ -194,6 +196,35 @@ def test_enough_restarts_are_not_few():
     result = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=10, progress=False)
     assert min(result.last.restarts_of_copies) >= 10
     assert "restarts" not in kinds(result)
+
+
+def of_restarts(*restarts):
+    """What the check for few restarts reads of a result."""
+    rejections = SimpleNamespace(restarts_of_copies=restarts, zero_share=0.0, rejection_of_possible=np.full(3, 0.4))
+    settings = SimpleNamespace(n_copies=len(restarts))
+    return SimpleNamespace(last=rejections, settings=settings, predicted_restarts=12.0, explorations=3)
+
+
+def test_ten_restarts_are_enough():
+    assert few_restarts(of_restarts(10)) is None
+    assert few_restarts(of_restarts(40, 10)) is None
+    assert few_restarts(of_restarts(9)).startswith("Only 9 restarts (normal: at least 10;")
+    assert few_restarts(of_restarts(40, 9)).startswith("Only 9 restarts in the worst copy")
+    # more exploration where the rejections allow more than twice as many
+    assert "explorations=6" in few_restarts(of_restarts(5))
+    assert "explorations" not in few_restarts(of_restarts(6))
+
+
+# ------------------------------------------------------------------------------------------------ divergences
+
+
+@pytest.mark.parametrize("chain", [1, 2, 3])
+def test_divergences_of_any_chain(chain):
+    result = SimpleNamespace(diverged=np.zeros(4), schedule=np.array([0.0, 0.25, 0.5, 1.0]), explorer="hmc")
+    result.diverged[chain] = 0.002
+    assert diverging_trajectories(result) is None
+    result.diverged[chain] = 0.003
+    assert f"At beta = {result.schedule[chain]:g}, 0.3% of" in diverging_trajectories(result)
 
 
 # ------------------------------------------------------------------------------------------------ slow exploration

@@ -5,6 +5,7 @@ p(beta) = 1 + beta (precision - 1), so log Z(beta)/Z(0) = -(dim / 2) log p(beta)
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -469,6 +470,35 @@ def test_influence_of_the_share_of_zeros_on_backward_stones():
     ratio = np.array(squares) / exact
     slack = stats.norm.isf(FALSE_ALARM / 2) * ratio.std(ddof=1) / math.sqrt(60)
     assert abs(ratio.mean() - 1) <= 0.05 + slack
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.4])
+@pytest.mark.parametrize(
+    "steps_of_batches", [forward_stones, backward_stones, lambda batches: bennett(batches, EXACT_STEPS)]
+)
+def test_influence_is_the_slope_in_the_weight_of_a_batch(steps_of_batches, zeros):
+    """Sign and size of every term, also that of the share of zeros, which the variance alone cannot tell."""
+    batches = batches_of(draws(np.random.default_rng(46), 2, 90, zeros), n_batches=9)
+    influence = steps_of_batches(batches).influence
+    step = 1e-5
+    for copy, batch in ((0, 0), (1, 4), (1, 8)):
+        values = [steps_of_batches(reweighted(batches, copy, batch, 1 + sign * step)).value for sign in (1, -1)]
+        slope = (values[0] - values[1]) / (2 * step)
+        # the mean of all batches' influences
+        assert slope == pytest.approx(influence[copy, batch] / influence[:, :, 0].size, rel=1e-6, abs=1e-9)
+
+
+def reweighted(batches, copy, batch, factor):
+    """Count one batch as if it were longer or shorter."""
+    weights = np.ones(batches.scans.shape)
+    weights[copy, batch] = factor
+    return replace(
+        batches,
+        scans=weights * batches.scans,
+        zeros=weights * batches.zeros,
+        stone_sum=weights[None, :, :, None] * batches.stone_sum,
+        bridge=weights[None, :, :, None] * batches.bridge,
+    )
 
 
 def test_backward_value_without_its_correction_is_off_by_it():

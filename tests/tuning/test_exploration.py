@@ -25,7 +25,7 @@ def test_enough_explorations_to_keep_what_is_wanted():
 
 
 def test_no_round_takes_many_times_more():
-    assert next_explorations([round_of(1, 0.98)]) == MAX_GROWTH
+    assert next_explorations([round_of(1, 0.98)]) == MAX_GROWTH == 4
     assert next_explorations([round_of(MAX_EXPLORATIONS, 0.98)]) == MAX_EXPLORATIONS
 
 
@@ -36,6 +36,12 @@ def test_short_rounds_change_nothing():
 def test_what_keeps_paying_goes_on():
     rounds = [round_of(1, 0.97), round_of(4, 0.97**4)]
     assert next_explorations(rounds) == math.ceil(math.log(KEPT_ENERGY_GOAL) / math.log(0.97))
+
+
+def test_what_pays_is_a_quarter_of_what_independent_explorations_would_give():
+    """Twice as many would double the logarithm of 0.9, -0.105; with a quarter of that gain it is -0.132 (0.877)."""
+    assert next_explorations([round_of(1, 0.9), round_of(2, 0.87)]) > 1
+    assert next_explorations([round_of(1, 0.9), round_of(2, 0.884)]) == 1
 
 
 def test_what_does_not_pay_goes_back_and_stays():
