@@ -1,5 +1,7 @@
 """`sterna.sample`: rounds of tuning, then sampling with everything fixed (paper, algorithm NRPT)."""
 
+from __future__ import annotations
+
 import secrets
 import time
 import warnings

@@ -1,5 +1,7 @@
 """A target: a log-likelihood and a reference, ready for the engine."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -133,7 +135,7 @@ class Target:
         """Make the target ready for one run, which may change what it gets; a cost that is given is not measured."""
         return PreparedTarget(self._definition, cost)
 
-    def with_notes(self, *notes: str) -> "Target":
+    def with_notes(self, *notes: str) -> Target:
         """Return the same target with more notes for reports."""
         target = object.__new__(Target)
         target._set(replace(self._definition, notes=(*self._definition.notes, *notes)))
@@ -148,10 +150,10 @@ class Target:
         how = "compiled" if self.compiled else "not all compiled"
         return f"<sterna.Target {self.name} of {shown}: dimension {self.dimension}, {how}>"
 
-    def __copy__(self) -> "Target":
+    def __copy__(self) -> Target:
         return self
 
-    def __deepcopy__(self, _: object) -> "Target":
+    def __deepcopy__(self, _: object) -> Target:
         return self
 
     @property
