@@ -8,7 +8,7 @@ import pytest
 import sterna
 from sterna.explorers.best import Head, PartRecord, Trial
 from sterna.result.settings import Settings
-from sterna.run.time_left import GROWTH, TimeLeft, clock, cost_range
+from sterna.run.time_left import GROWTH, SHRINKAGE, TimeLeft, clock, cost_range
 
 
 def settings(auto=True):
@@ -60,7 +60,7 @@ def test_time_is_proportional_to_chains_and_explorations():
 def test_a_range_while_the_number_of_chains_is_not_settled():
     left, now = after([state(5, 8), state(6, 16)])
     low, high = left.seconds(now)
-    assert high == pytest.approx(GROWTH**2 * low)
+    assert high == pytest.approx(GROWTH * SHRINKAGE * low)
     assert " to " in left.text(now)
     # nothing changes in a run whose numbers are given
     left, now = after([state(5, 8), state(6, 16)], auto=False)
@@ -72,6 +72,9 @@ def test_a_range_while_explorers_are_on_trial():
     left.cost_range = 0.25, 3.0
     low, high = left.seconds(now)
     assert high == pytest.approx(12 * low)
+    assert left.text(now) == "time left unknown"
+    left.cost_range = 0.4, 3.0
+    assert left.text(now) == "0:27 to 3:20 left"
     left.choose()
     assert left.seconds(now)[0] == left.seconds(now)[1]
     # what all of them cost together says little about the one that was chosen
@@ -79,6 +82,12 @@ def test_a_range_while_explorers_are_on_trial():
     left.begin_round(state(10, 10), now)
     left.advance(100)
     assert left.seconds(now + 2.0)[1] == pytest.approx(2.0 * (2 * (1024 + 2046) - 100) / 100)
+
+
+def test_a_range_that_ends_soon_is_shown_by_its_end():
+    left, now = after([state(8, 10), state(9, 10)], on_trial=True, per_unit=5e-5)
+    left.cost_range = 0.1, 2.0
+    assert left.text(now) == "less than 0:07 left"
 
 
 def test_a_run_that_is_continued_after_the_choice_is_not_on_trial():

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sterna.command_line.other_options import explained
 from sterna.command_line.output import OutputError, close_streams, is_from, prepare_streams, write_error, write_out
 from sterna.command_line.versions import print_versions
 
@@ -57,10 +58,7 @@ def commands(context: click.Context) -> None:
     "--copies", default="1", metavar="K|auto", help="Independent copies; auto: one per worker.", show_default=True
 )
 @click.option(
-    "--explorer",
-    default=None,
-    metavar="NAME",
-    help="slice, metropolis, hmc, ...  [default: selected by the run]",
+    "--explorer", default=None, metavar="NAME", help="slice, metropolis, hmc, ...  [default: selected by the run]"
 )
 @click.option(
     "--explorations",
@@ -380,7 +378,7 @@ def main() -> None:
     try:
         commands(standalone_mode=False, obj=prepare_streams())
     except (click.ClickException, Error) as error:
-        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        text = explained(error) if isinstance(error, click.ClickException) else str(error)
         write_error(f"sterna: {' '.join(text.split())}")
         status = 2
     except OutputError as error:

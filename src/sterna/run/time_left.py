@@ -1,4 +1,4 @@
-"""How long the rest of a run will take: a time, or a range while the run may still change what a scan costs."""
+"""How long the rest of a run takes: a time, a range while the run may still change what a scan costs, or unknown."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sterna.run.state import RunState
 MIN_SCANS_TO_SETTLE = 64
 
 # While their numbers are not settled, chains and explorations together may grow, and chains shrink, about so much.
-GROWTH = 4.0
+GROWTH, SHRINKAGE = 4.0, 2.0
 
 # Shorter rounds mostly measure how long threads take to start.
 MIN_SECONDS = 0.3
@@ -21,8 +21,8 @@ MIN_SECONDS = 0.3
 # Explorers on trial are compared once each has been called so often.
 MIN_CALLS_TO_COMPARE = 20
 
-# A range that is narrower, or ends before so many seconds, is shown as one time.
-NARROW, SOON = 1.5, 10.0
+# A range that is narrower, or ends before so many seconds, is shown as one time; a wider one tells nothing.
+NARROW, WIDE, SOON = 1.5, 10.0, 10.0
 
 
 @dataclass
@@ -92,7 +92,7 @@ class TimeLeft:
         left = self.scans_left * self.load * seconds / max(work, 1.0)
         cheapest, dearest = self.cost_range if self.on_trial else (1.0, 1.0)
         # chains that were added while the barrier was unknown may be too many
-        shrinking = GROWTH if self.settings.auto_chains and not self.settled else 1.0
+        shrinking = SHRINKAGE if self.settings.auto_chains and not self.settled else 1.0
         growing = 1.0 if self.settled else GROWTH
         return left * cheapest / shrinking, left * dearest * growing
 
@@ -105,8 +105,12 @@ class TimeLeft:
         if not self.known(now):
             return ""
         low, high = self.seconds(now)
-        if high < max(NARROW * low, SOON):
+        if high < NARROW * low:
             return f"{clock(high)} left"
+        if high < SOON:
+            return f"less than {clock(math.ceil(high))} left"
+        if high > WIDE * low:
+            return "time left unknown"
         return f"{clock(low)} to {clock(high)} left"
 
 
