@@ -116,8 +116,7 @@ class Estimate:
 
     def __mul__(self, factor: float) -> Estimate:
         """Multiply by an exact number; products of estimates have no such simple error."""
-        if isinstance(factor, Estimate):
-            raise TypeError(NOT_LINEAR)
+        _check_exact(factor)
         if not _is_exact(factor):
             return NotImplemented
         factor = float(factor)
@@ -128,8 +127,7 @@ class Estimate:
 
     def __truediv__(self, divisor: float) -> Estimate:
         """Divide by an exact number."""
-        if isinstance(divisor, Estimate):
-            raise TypeError(NOT_LINEAR)
+        _check_exact(divisor)
         if not _is_exact(divisor):
             return NotImplemented
         return self * (1.0 / float(divisor))
@@ -268,8 +266,8 @@ def _logarithm(factor: object) -> Estimate | float:
     """Return the logarithm of what a factor is multiplied with."""
     if isinstance(factor, ExponentialOfEstimate):
         return factor.exponent
-    if isinstance(factor, numbers.Real) and factor > 0:
-        return math.log(factor)
+    if isinstance(factor, numbers.Real) and float(factor) > 0:
+        return math.log(float(factor))
     raise TypeError(f"{factor!r} is not a positive number. {NOT_A_FACTOR}")
 
 
@@ -280,6 +278,12 @@ def _is_number(value: object) -> bool:
 
 def _is_exact(value: object) -> bool:
     return isinstance(value, numbers.Real)
+
+
+def _check_exact(value: object) -> None:
+    """Refuse products and quotients of two estimates."""
+    if isinstance(value, Estimate):
+        raise TypeError(NOT_LINEAR)
 
 
 def _exp(number: float) -> float:
