@@ -1,4 +1,4 @@
-"""A black-box likelihood that takes 1, 2 or 5 ms: scans per second with one process, two processes, and other executors.
+"""A black-box likelihood of 1, 2 or 5 ms: scans per second with one process, two processes, and other executors.
 
 Prints the ratio and whether the bits are the same. `mpi4py.futures` runs in its own processes (`mpiexec`).
 """

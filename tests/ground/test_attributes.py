@@ -9,7 +9,7 @@ from sterna.ground.attributes import explains_attributes
 from sterna.ground.other_names import OTHER_NAMES
 
 
-@explains_attributes("sterna.Box", {"samples": "they are called draws"})
+@explains_attributes("sterna.Box", {"samples": "they are called draws"}, "read draws")
 class Box:
     draws = 3
 
@@ -33,6 +33,13 @@ def test_other_attributes_are_missing_as_usual():
     # an error inside a property is not hidden
     with pytest.raises(AttributeError, match=r"^'int' object has no attribute 'nothing'$"):
         _ = Box().broken
+
+
+def test_items_are_explained():
+    with pytest.raises(TypeError, match=r"^sterna.Box has no items, such as 'mu': read draws\.$"):
+        Box()["mu"]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(Box())
 
 
 def test_what_hints_name_exists():

@@ -84,6 +84,15 @@ def test_a_range_while_explorers_are_on_trial():
     assert left.seconds(now + 2.0)[1] == pytest.approx(2.0 * (2 * (1024 + 2046) - 100) / 100)
 
 
+def test_one_time_in_the_sampling_phase():
+    """Nothing changes any more, also if there are more chains than before and no explorer was chosen."""
+    left, now = after([state(10, 10), state(11, 40)], on_trial=True)
+    left.cost_range = 0.1, 2.0
+    assert left.seconds(now)[0] == left.seconds(now)[1]
+    left.scans_left = 0
+    assert left.text(now) == "0:00 left"
+
+
 def test_a_range_that_ends_soon_is_shown_by_its_end():
     left, now = after([state(8, 10), state(9, 10)], on_trial=True, per_unit=5e-5)
     left.cost_range = 0.1, 2.0

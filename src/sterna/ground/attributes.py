@@ -15,10 +15,11 @@ def by_name(*hints: tuple[str, str]) -> dict[str, str]:
     return {name: hint for names, hint in hints for name in names.split()}
 
 
-def explains_attributes(name: str, hints: Mapping[str, str]) -> Callable[[Class], Class]:
+def explains_attributes(name: str, hints: Mapping[str, str], item: str = "") -> Callable[[Class], Class]:
     """Let the objects of a class answer unknown attributes by hints, still with an AttributeError.
 
-    `__getattr__` is not written in the class, where type checkers would take every attribute for one that exists.
+    `item` is the hint for square brackets. Neither method is written in the class, where type checkers would take every
+    attribute for one that exists.
     """
 
     def explain(self: object, attribute: str) -> NoReturn:
@@ -31,8 +32,15 @@ def explains_attributes(name: str, hints: Mapping[str, str]) -> Callable[[Class]
         # with its object, Python suggests a similar name
         raise AttributeError(message, name=attribute, obj=self)
 
+    def refuse_item(self: object, key: object) -> NoReturn:
+        raise TypeError(f"{name} has no items, such as {key!r}: {item}.")
+
     def decorate(cls: Class) -> Class:
         cls.__getattr__ = explain  # type: ignore[attr-defined]
+        if item:
+            cls.__getitem__ = refuse_item  # type: ignore[index]
+            # or Python would try to iterate by items
+            cls.__iter__ = None  # type: ignore[attr-defined]
         return cls
 
     return decorate

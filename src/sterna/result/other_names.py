@@ -6,6 +6,8 @@ _DRAWS = (
     "the draws are in result.posterior, an xarray.Dataset with dimensions copy and draw, and in result.values, arrays "
     "by variable"
 )
+# What square brackets are told.
+ITEM = 'the draws of a variable are result.posterior["mu"], and result.values["mu"] as an array'
 _LOG_EVIDENCE = "it is called log_evidence, which has a value, an error and an interval()"
 _SETTINGS = "it is in result.settings"
 _SUMMARY = "result.summary is a table of means, standard deviations, sample sizes and R-hat"

@@ -17,7 +17,7 @@ from sterna.ground.attributes import explains_attributes
 from sterna.reference.space import axis_labels, coordinates_of, dims_of
 from sterna.result.diagnostics import summary_of
 from sterna.result.evidence_table import EvidenceTable
-from sterna.result.other_names import OTHER_NAMES
+from sterna.result.other_names import ITEM, OTHER_NAMES
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.summary import Summary
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sterna.result.settings import Settings
 
 
-@explains_attributes("sterna.Result", OTHER_NAMES)
+@explains_attributes("sterna.Result", OTHER_NAMES, ITEM)
 @dataclass(frozen=True)
 class Result:
     """The outcome of `sterna.sample`.

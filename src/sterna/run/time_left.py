@@ -48,14 +48,17 @@ class TimeLeft:
     """Work and seconds of the round before."""
     scans_left: int = 0
     n_scans: int = 0
+    sampling: bool = False
+    """Whether this is the sampling phase, in which nothing changes."""
 
     def begin_round(self, state: RunState, now: float) -> None:
         """Start to measure a round, or what is left of it."""
         tuned, copies = state.tuned, self.settings.n_copies
-        if tuned.first_round_of_explorer > 0:
+        # explorers that are still on trial when sampling begins stay all together
+        if tuned.first_round_of_explorer > 0 or state.is_sampling:
             self.on_trial = False
         self.load_before, self.load = self.load, tuned.n_chains * tuned.explorations
-        self.began, self.work, self.n_scans = now, 0.0, state.n_scans
+        self.began, self.work, self.n_scans, self.sampling = now, 0.0, state.n_scans, state.is_sampling
         later = self.settings.n_scans if not state.is_sampling else 0
         later += sum(2**r for r in range(state.round_number + 1, self.settings.n_rounds + 1))
         self.scans_left = (later + state.n_scans) * copies - int(state.scans_done.sum())
@@ -82,7 +85,7 @@ class TimeLeft:
     @property
     def settled(self) -> bool:
         """Whether later rounds can be expected to have as many chains and explorations as this one."""
-        automatic = self.settings.auto_chains or self.settings.auto_explorations
+        automatic = (self.settings.auto_chains or self.settings.auto_explorations) and not self.sampling
         change = self.load / self.load_before if self.load_before > 0 else math.inf
         return not automatic or (self.n_scans > MIN_SCANS_TO_SETTLE and 1 / NARROW < change < NARROW)
 
@@ -105,7 +108,7 @@ class TimeLeft:
         if not self.known(now):
             return ""
         low, high = self.seconds(now)
-        if high < NARROW * low:
+        if high <= NARROW * low:
             return f"{clock(high)} left"
         if high < SOON:
             return f"less than {clock(math.ceil(high))} left"

@@ -107,8 +107,9 @@ def _next_parameters(
     statistics = bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])
     parameters = bound.tune(tuned.parameters, statistics)
     chosen, first_round = bound.chosen(parameters), tuned.first_round_of_explorer
-    if chosen is not None and chosen != bound.chosen(tuned.parameters):
-        runtime.display.choose(chosen)
+    before = bound.chosen(tuned.parameters)
+    if chosen is not None and chosen != before:
+        runtime.display.choose(chosen, before)
         first_round = len(rounds)
     return bound.carry(parameters, tuned.schedule, schedule), first_round
 

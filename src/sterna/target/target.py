@@ -13,6 +13,7 @@ from sterna.engine.interrupts import keeps_interrupts
 from sterna.engine.program import Program
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost
+from sterna.ground.attributes import by_name, explains_attributes
 from sterna.ground.keywords import explains_keywords
 from sterna.reference.reference import given_reference
 from sterna.reference.space import Space, View
@@ -41,7 +42,19 @@ HINTS = {
     ),
 }
 
+# What users look for in a target, and what there is instead.
+OTHER_NAMES = by_name(
+    ("sample run fit", "sterna.sample(target) samples it"),
+    (
+        "log_likelihood log_prob logp log_density log_prior loglike lnprob",
+        "target.log_densities(mu=1.0) returns the log-densities of the reference and the likelihood at a point",
+    ),
+    ("grad dlogp", "it is called gradient"),
+    ("variables names parameters", "they are in target.space.names"),
+)
 
+
+@explains_attributes("sterna.Target", OTHER_NAMES)
 class Target:
     """A distribution to sample: its density is the reference's times exp(log_likelihood).
 
