@@ -110,6 +110,7 @@ def test_a_target_in_a_file(tmp_path):
         (["sample", "normal"], "'sample': sterna run TARGET"),
         (["run", "nowhere.py:target"], "no file nowhere.py"),
         (["run", "model.py:nothing"], "has nothing named 'nothing'"),
+        (["run", "model.py:tagret"], "has nothing named 'tagret', but 'target'"),
         (["run", "model.py:number"], "is int; it must be a sterna.Target"),
         (["run", "model.py:target", "--set", "a=1"], "--set needs a function"),
         (["run", "model.py:log_likelihood"], "needs mu, y"),
