@@ -1,6 +1,7 @@
 """The public names: what `dir` and `*` show, what type checkers see, and that importing sterna alone is quick."""
 
 import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,33 @@ def test_star_import():
 def test_names_that_do_not_exist(name):
     with pytest.raises(AttributeError, match=f"module 'sterna' has no attribute '{name}'"):
         getattr(sterna, name)
+
+
+def test_names_of_other_libraries_are_explained():
+    with pytest.raises(AttributeError, match=r"'MvNormal': it is called sterna.MultivariateNormal\.$"):
+        _ = sterna.MvNormal
+    with pytest.raises(AttributeError, match=r"'Sampler': sterna.sample\(log_likelihood, reference, data\) runs"):
+        _ = sterna.Sampler
+    with pytest.raises(TypeError, match=r"not a function: sterna.sample\(log_likelihood, reference, data\) runs"):
+        sterna.run(print)
+
+
+def signatures():
+    """Yield the signatures of all public functions and classes, and of the methods of results and targets."""
+    for place in (sterna, sterna.theory):
+        yield from ((name, getattr(place, name)) for name in place.__all__)
+    for owner in (sterna.Result, sterna.Target):
+        yield from ((name, method) for name, method in vars(owner).items() if inspect.isfunction(method))
+
+
+def test_signatures_can_be_read():
+    """NumPy's types are shown by their names: unfolded, ArrayLike alone takes 300 characters."""
+    for name, value in signatures():
+        if inspect.isfunction(value) or (isinstance(value, type) and not issubclass(value, Exception)):
+            shown = str(inspect.signature(value))
+            assert "_SupportsArray" not in shown, (name, shown)
+            assert "numpy.ndarray" not in shown or name == "numpyro_samples", (name, shown)
+    assert str(inspect.signature(sterna.HalfNormal)) == "(sigma: 'ArrayLike' = 1.0, *, shape: 'Shape' = None) -> 'None'"
 
 
 def imported_by(statement, *modules):

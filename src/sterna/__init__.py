@@ -106,7 +106,11 @@ else:
             distributions = _import_whole("sterna.distributions")
             value = getattr(distributions, name) if name in distributions.__all__ else None
         if value is None:
+            hint = _import_whole("sterna.ground.other_names").OTHER_NAMES.get(name.lower())
+            message = f"module 'sterna' has no attribute {name!r}"
+            if hint:
+                raise AttributeError(f"{message}: {hint}.")
             # with its object, Python suggests a similar name
-            raise AttributeError(f"module 'sterna' has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+            raise AttributeError(message, name=name, obj=_sys.modules[__name__])
         globals()[name] = value
         return value

@@ -40,6 +40,15 @@ def test_all_unknown_keywords_are_named():
         explaining(1, random_seed=2, colour=3)
 
 
+def test_too_many_arguments_by_position_are_explained():
+    with pytest.raises(
+        sterna.OptionError, match=r"^plain takes first by position: give its other options by name \(seed="
+    ):
+        explaining(1, 2)
+    with pytest.raises(sterna.OptionError, match=r"^sterna.Normal takes mu, sigma by position.*\(shape=\)"):
+        sterna.Normal(0, 1, 3)
+
+
 def test_signature_and_text_stay_for_help():
     assert inspect.signature(explaining) == inspect.signature(plain)
     assert explaining.__doc__ == plain.__doc__

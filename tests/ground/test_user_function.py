@@ -333,6 +333,12 @@ def test_reasons_have_no_colours():
     assert short_reason(error) == "Unknown attribute 'getpid'"
 
 
+def test_a_return_that_is_no_number_is_named_as_the_reason():
+    error = RuntimeError("No implementation of function Function(<function log_value at 0x7>)\n >>> log_value(bool)\n ")
+    assert short_reason(error) == "it returns bool, not a number"
+    assert "it returns bool, not a number" in sterna.Target(lambda x: x > 0, {"x": sterna.Normal()}).notes[0]
+
+
 def test_an_array_that_changes_later_does_not_change_code_for_other_types():
     table = np.array([1.0])
     scope = {"TABLE": table}

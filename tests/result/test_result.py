@@ -4,12 +4,14 @@ import builtins
 import copy
 import dataclasses
 import json
+import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 import sterna
+from sterna.result.other_names import OTHER_NAMES
 from sterna.result.rounds import Rounds, cells
 
 
@@ -32,6 +34,18 @@ def test_posterior(result):
     assert chains["a"].dims == ("copy", "draw", "chain")
     assert np.array_equal(chains["beta"], result.schedule)
     assert np.array_equal(chains["a"].isel(chain=-1), posterior["a"])
+
+
+def test_names_of_other_samplers_are_explained(result):
+    with pytest.raises(AttributeError, match=r"^sterna.Result has no attribute 'samples': the draws are in result.pos"):
+        _ = result.samples
+    with pytest.raises(AttributeError, match="'logZ': it is called log_evidence"):
+        _ = result.logZ
+    for hint in OTHER_NAMES.values():
+        for name in re.findall(r"result\.(\w+)", hint) + re.findall(r"it is called (\w+)", hint):
+            assert hasattr(result, name), hint
+    assert not set(OTHER_NAMES) & set(dir(result))
+    assert not hasattr(result, "_ipython_display_")
 
 
 def test_a_variable_named_beta_is_kept_beside_the_schedule():
@@ -111,6 +125,19 @@ def test_only_usable_estimates_of_the_evidence_are_shown(result):
     for shown in (str(poor), poor._repr_html_()):
         assert "backward" not in shown
         assert "unusable" not in shown
+
+
+def test_the_report_compares_the_best_estimate_with_similar_ones_only(result):
+    best = sterna.Estimate(1.5, 0.1)
+    others = {
+        "stepping_stone_forward": sterna.Estimate(1.6, 0.29),
+        "stepping_stone_backward": sterna.Estimate(2.0, 0.31),
+    }
+    shown = with_evidence(result, **{result.evidence_name: best}, **others)
+    for text in (str(shown), shown._repr_html_()):
+        assert "stepping stone forward 1.6000 ± 0.2900" in text
+        assert "backward" not in text
+    assert "stepping_stone_backward" in repr(shown.evidence)
 
 
 class Page(HTMLParser):

@@ -31,7 +31,7 @@ def test_plain_lines(capsys):
     run_discrete()
     text = capsys.readouterr().err
     assert text.startswith("sterna: discrete, 1 coordinate, 4 chains, slice explorer")
-    for part in ("round 6", "sampling", "barrier", "restarts", "acceptance", "scans/s", "done in 0:0"):
+    for part in ("round 6", "sampling", "barrier", "restarts", "acceptance", "scans/s", "done in "):
         assert part in text
     assert "\x1b" not in text
 
@@ -102,6 +102,17 @@ def test_a_copy_inside_a_block_does_not_distort_acceptance():
     assert "acceptance 0.75 min 0.75 mean" in display.line()
     display.advance(1, 400)
     assert "acceptance 0.75 min 0.75 mean" in display.line()
+
+
+def test_a_replaced_explorer_is_said_with_the_reason(capsys):
+    display = LineDisplay()
+    begun(display)
+    capsys.readouterr()
+    display.choose("hmc")
+    display.choose("slice", "hmc")
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "sterna: explorer chosen: hmc"
+    assert second == "sterna: explorer chosen: slice, because trajectories of hmc diverged"
 
 
 def test_a_rise_of_the_cost_of_a_scan_is_said(capsys):

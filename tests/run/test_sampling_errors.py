@@ -1,6 +1,7 @@
 """What a user reads when a call of `sterna.sample` cannot work: the option or the point, its value, and what to do."""
 
 import dataclasses
+import inspect
 import math
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -299,6 +300,15 @@ def test_return_that_is_no_number_is_named_with_its_point(way, function, message
     error = raised(sterna.TargetError, way(function))
     assert re.search(message, str(error))
     assert point_of(str(error))
+
+
+@pytest.mark.parametrize("function", [lambda theta: -theta, lambda theta: -math.exp(theta), lambda x: -x])
+def test_a_parameter_that_receives_the_flat_vector_is_named_as_a_possible_reason(function):
+    with pytest.raises((sterna.TargetError, sterna.EvaluationError)) as caught:
+        sterna.sample(function, {"mu": sterna.Normal()}, n_rounds=2, progress=False)
+    (name,) = inspect.signature(function).parameters
+    assert f"{name} is not a variable, so it receives the vector of all variables, which is mu" in str(caught.value)
+    assert f"call the parameter mu to receive a number, or write {name}[0]" in str(caught.value)
 
 
 def test_array_of_one_number_is_no_number():

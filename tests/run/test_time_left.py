@@ -7,6 +7,7 @@ import pytest
 
 import sterna
 from sterna.explorers.best import Head, PartRecord, Trial
+from sterna.ground.rows import columns
 from sterna.result.settings import Settings
 from sterna.run.time_left import GROWTH, TimeLeft, clock, cost_range
 
@@ -60,8 +61,8 @@ def test_time_is_proportional_to_chains_and_explorations():
 def test_a_range_while_the_number_of_chains_is_not_settled():
     left, now = after([state(5, 8), state(6, 16)])
     low, high = left.seconds(now)
-    # four times more and four times fewer
-    assert high == pytest.approx(16 * low)
+    # four times more and half as many
+    assert high == pytest.approx(8 * low)
     assert " to " in left.text(now)
     # nothing changes in a run whose numbers are given
     left, now = after([state(5, 8), state(6, 16)], auto=False)
@@ -73,6 +74,9 @@ def test_a_range_while_explorers_are_on_trial():
     left.cost_range = 0.25, 3.0
     low, high = left.seconds(now)
     assert high == pytest.approx(12 * low)
+    assert left.text(now) == "time left unknown"
+    left.cost_range = 0.4, 3.0
+    assert left.text(now) == "0:27 to 3:20 left"
     left.choose()
     assert left.seconds(now)[0] == left.seconds(now)[1]
     # what all of them cost together says little about the one that was chosen
@@ -80,6 +84,21 @@ def test_a_range_while_explorers_are_on_trial():
     left.begin_round(state(10, 10), now)
     left.advance(100)
     assert left.seconds(now + 2.0)[1] == pytest.approx(2.0 * (2 * (1024 + 2046) - 100) / 100)
+
+
+def test_one_time_in_the_sampling_phase():
+    """Nothing changes any more, also if there are more chains than before and no explorer was chosen."""
+    left, now = after([state(10, 10), state(11, 40)], on_trial=True)
+    left.cost_range = 0.1, 2.0
+    assert left.seconds(now)[0] == left.seconds(now)[1]
+    left.scans_left = 0
+    assert left.text(now) == "0:00 left"
+
+
+def test_a_range_that_ends_soon_is_shown_by_its_end():
+    left, now = after([state(8, 10), state(9, 10)], on_trial=True, per_unit=5e-5)
+    left.cost_range = 0.1, 2.0
+    assert left.text(now) == "less than 0:07 left"
 
 
 def test_a_run_that_is_continued_after_the_choice_is_not_on_trial():
@@ -113,7 +132,12 @@ def test_costs_of_explorers_on_trial():
     records[:, 1, PartRecord.calls] = 20
     records[:, 1, PartRecord.evaluations] = 20
     records[:, 1, PartRecord.gradients] = 10
-    assert cost_range(run) == (pytest.approx(0.5), pytest.approx(1.5))
+    # 1 and 3 evaluations per call, of which the dearer one was called twice as often
+    assert cost_range(run) == (pytest.approx(3 / 7), pytest.approx(9 / 7))
+    # an explorer that was given up is not called
+    columns(parameters, Head.weights, *trial.sizes)[:] = 1.0, 0.0
+    records[:, 1] = 0.0
+    assert cost_range(run) == (1.0, 1.0)
 
 
 def test_clock():

@@ -11,6 +11,7 @@ from ways import WAYS, AsPython, compiled
 
 import sterna
 from sterna.engine import callback
+from sterna.target.target import OTHER_NAMES
 
 
 def zero():
@@ -46,6 +47,13 @@ def test_variables_arrive_by_name_or_in_one_vector(way, function):
     target = sterna.Target(way(function), REFERENCE)
     assert target.compiled == (way is compiled)
     assert target.log_densities(STATE)[1] == EXPECTED
+
+
+def test_names_of_other_libraries_are_explained():
+    target = sterna.Target(lambda mu: -mu * mu, {"mu": sterna.Normal()})
+    with pytest.raises(AttributeError, match=r"'sample': sterna.sample\(target\) samples it"):
+        target.sample()
+    assert not set(OTHER_NAMES) & set(dir(target))
 
 
 def test_variables_given_by_name_are_the_flat_state():

@@ -65,6 +65,38 @@ def test_plain_numbers_are_exact(number):
     assert type(number - THREE) is type(number * THREE) is Estimate
 
 
+def test_absolute_value():
+    assert abs(THREE) == abs(-THREE) == +THREE == THREE
+
+
+def test_products_and_powers_of_exponentials():
+    factor, other = np.exp(Estimate(1.0, 0.3, 8.0)), np.exp(Estimate(2.0, 0.4, 9.0))
+    assert np.log(factor * 2) == np.log(np.float64(2) * factor) == Estimate(1 + math.log(2), 0.3, 8.0)
+    assert np.log(1 / factor) == Estimate(-1.0, 0.3, 8.0)
+    assert np.log(factor / math.e) == Estimate(0.0, 0.3, 8.0)
+    assert np.log(factor**2) == Estimate(2.0, 0.6, 8.0)
+    assert np.log(factor * other).value == 3.0
+    assert np.log(other / factor) == Estimate(1.0, math.hypot(0.3, 0.4), 8.0)
+    assert np.log10(np.exp(Estimate(math.log(100), 0.0))).value == pytest.approx(2.0)
+    assert 2 < factor < 3
+    assert factor <= factor
+    assert other >= np.float64(7)
+
+
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    [
+        ("round(THREE, 2)", r"write f\"\{estimate:.2f\}\""), ("THREE * THREE", "use .value and .error"),
+        ("THREE / THREE", "use .value"), ("1 / THREE", "use .value"), ("THREE ** 2", "use .value"),
+        ("THREE.std", "the standard error is called error"), ("np.exp(THREE) + 1", "use .value for other"),
+        ("np.exp(THREE) * -1", "-1 is not a positive number"), ("1 - np.exp(THREE)", "use .value"),
+    ],
+)  # fmt: skip
+def test_what_has_no_simple_error_is_refused_with_a_reason(expression, advice):
+    with pytest.raises((TypeError, AttributeError), match=advice):
+        eval(expression)
+
+
 def test_sum_of_independent_estimates():
     found = THREE + Estimate(1.0, 0.4, 5.0)
     assert (found.value, found.freedom, found.bias) == (4.0, 5.0, 0.5)

@@ -70,6 +70,11 @@ def test_what_a_worker_prints_does_not_spoil_its_answers(capfd):
     assert "hello" in capfd.readouterr().err
 
 
+def test_a_process_imports_what_calls_need_when_it_starts():
+    with processes.Processes(1) as executor:
+        assert executor.submit(eval, "'sterna.workers.remote' in __import__('sys').modules").result()
+
+
 def test_a_script_needs_no_guard(tmp_path):
     """Workers do not run the user's script again."""
     script = tmp_path / "script.py"

@@ -10,12 +10,14 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sterna.command_line.other_options import explained
 from sterna.command_line.output import OutputError, close_streams, is_from, prepare_streams, write_error, write_out
 from sterna.command_line.versions import print_versions
 
@@ -57,17 +59,10 @@ def commands(context: click.Context) -> None:
     "--copies", default="1", metavar="K|auto", help="Independent copies; auto: one per worker.", show_default=True
 )
 @click.option(
-    "--explorer",
-    default=None,
-    metavar="NAME",
-    help="slice, metropolis, hmc, ...  [default: selected by the run]",
+    "--explorer", default=None, metavar="NAME", help="slice, metropolis, hmc, ...  [default: selected by the run]"
 )
 @click.option(
-    "--explorations",
-    default="auto",
-    metavar="K|auto",
-    show_default=True,
-    help="Explorations of each chain per scan.",
+    "--explorations", default="auto", metavar="K|auto", show_default=True, help="Explorations of each chain per scan."
 )
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even and odd swaps, alternating or at random.")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
@@ -173,7 +168,7 @@ def _sample(
 
 
 @commands.command(short_help="Reproduce a table of the paper.")
-@click.argument("table", metavar="NAME")
+@click.argument("table", metavar="table1|table2")
 @click.option("--quick", is_flag=True, help="About a minute, with far fewer scans than in the paper.")
 @click.option("--only", multiple=True, metavar="MODEL", help="Only this model; nrpt: all rows of table2.")
 @click.option("--data", default=None, metavar="DIR", help="Folder with data of the models.  [default: simulated]")
@@ -242,13 +237,15 @@ def find_target(text: str, values: Mapping[str, str]) -> "Target":
 
     if ".py:" in text:
         path, _, name = text.rpartition(":")
-        found = getattr(_load(path), name, None)
+        module = _load(path)
+        found = getattr(module, name, None)
         if isinstance(found, Target) or is_pymc(found):
             if values:
                 raise OptionError(f"{text} is a finished target; --set needs a function that returns one.")
             return as_target(found, None, None)
         if found is None:
-            raise OptionError(f"{path} has nothing named {name!r}.")
+            near = "".join(f", but {one!r}" for one in get_close_matches(name, vars(module), 1))
+            raise OptionError(f"{path} has nothing named {name!r}{near}.")
         expected = "a sterna.Target or a PyMC model"
         if not callable(found):
             raise OptionError(
@@ -380,7 +377,7 @@ def main() -> None:
     try:
         commands(standalone_mode=False, obj=prepare_streams())
     except (click.ClickException, Error) as error:
-        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        text = explained(error) if isinstance(error, click.ClickException) else str(error)
         write_error(f"sterna: {' '.join(text.split())}")
         status = 2
     except OutputError as error:

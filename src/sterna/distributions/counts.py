@@ -1,5 +1,7 @@
 """Distributions of counts without an upper bound."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -85,7 +87,7 @@ def draw_geometric_with_numpy(first: float, log_q: float, rng: np.random.Generat
     return first - 1.0 + float(rng.geometric(-math.expm1(log_q)))
 
 
-def _geometric_of_scipy(p: FloatArray, loc: FloatArray) -> "Geometric | None":
+def _geometric_of_scipy(p: FloatArray, loc: FloatArray) -> Geometric | None:
     if np.all(loc == 0):
         return Geometric(p)
     return Geometric(p, 0) if np.all(loc == -1) else None

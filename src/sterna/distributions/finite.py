@@ -1,5 +1,7 @@
 """Distributions on finitely many integers."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -106,7 +108,7 @@ def draw_category(start: float, size: float, table: FloatPointer, stream: Stream
     return float(low)
 
 
-def _normalised(weights: FloatArray, shape: Shape) -> "Categorical":
+def _normalised(weights: FloatArray, shape: Shape) -> Categorical:
     """Return the distribution of another library, whose numbers may be of single precision and not sum to 1."""
     if weights.size != weights.shape[-1]:
         raise TargetError(
@@ -115,7 +117,7 @@ def _normalised(weights: FloatArray, shape: Shape) -> "Categorical":
     return Categorical(weights.ravel() / weights.sum(), shape=shape)
 
 
-def _categorical_of_logits(logits: FloatArray, shape: Shape) -> "Categorical":
+def _categorical_of_logits(logits: FloatArray, shape: Shape) -> Categorical:
     return _normalised(np.exp(logits - logits.max(axis=-1, keepdims=True)), shape)
 
 
@@ -166,7 +168,7 @@ def draw_discrete_uniform(first: float, last: float, stream: Stream) -> float:
     return first + math.floor(uniform(stream) * (last - first + 1.0))
 
 
-def _randint_of_scipy(low: FloatArray, high: FloatArray, loc: FloatArray) -> "DiscreteUniform | None":
+def _randint_of_scipy(low: FloatArray, high: FloatArray, loc: FloatArray) -> DiscreteUniform | None:
     first, last = low + loc, high - 1 + loc
     return DiscreteUniform(first, last) if np.array_equal(first, np.round(first)) else None
 

@@ -1,5 +1,7 @@
 """Gamma, inverse gamma and beta distributions, all drawn by way of gamma variables."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

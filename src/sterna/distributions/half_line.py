@@ -1,5 +1,7 @@
 """Distributions on a half line: absolute values of symmetric variables, waiting times and heavy tails."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

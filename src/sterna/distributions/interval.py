@@ -1,5 +1,7 @@
 """Distributions on an interval."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -114,7 +116,7 @@ def draw_truncated_normal(
 
 def _truncated_of_numpyro(
     base_dist: object, low: ArrayLike = -math.inf, high: ArrayLike = math.inf, *, shape: Shape
-) -> "TruncatedNormal":
+) -> TruncatedNormal:
     name = type(base_dist).__name__
     if name != "Normal":
         raise TargetError(f"sterna has no {name} distribution that is truncated; it has sterna.TruncatedNormal")

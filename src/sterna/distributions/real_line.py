@@ -1,5 +1,7 @@
 """Distributions on the whole real line."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Distributions of vectors, stored as independent coordinates of other families."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -21,18 +21,31 @@ def explains_keywords(
     """
 
     def decorate(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-        known = [parameter for parameter in inspect.signature(function).parameters if parameter != "self"]
+        parameters = inspect.signature(function).parameters
+        known = [parameter for parameter in parameters if parameter != "self"]
+        by_position = positional(parameters)
 
         @functools.wraps(function)
         def call(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Returned:
             unknown = [keyword for keyword in keywords if keyword not in known]
             if unknown:
                 raise OptionError(" ".join(explanation(name, keyword, known, hints, word) for keyword in unknown))
+            if by_position is not None and len(arguments) > len(by_position):
+                listed = ", ".join(parameter for parameter in by_position if parameter != "self")
+                others = ", ".join(f"{parameter}=" for parameter in known if parameter not in by_position)
+                raise OptionError(f"{name} takes {listed} by position: give its other {word}s by name ({others}).")
             return function(*arguments, **keywords)
 
         return call
 
     return decorate
+
+
+def positional(parameters: Mapping[str, inspect.Parameter]) -> list[str] | None:
+    """Return the names of parameters that can be given by position; None if any number can."""
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()):
+        return None
+    return [name for name, parameter in parameters.items() if parameter.kind is not parameter.KEYWORD_ONLY]
 
 
 def explanation(name: str, keyword: str, known: list[str], hints: Mapping[str, str], word: str = "option") -> str:

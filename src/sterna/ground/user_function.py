@@ -231,6 +231,9 @@ def short_reason(error: Exception) -> str:
     """Return the line of Numba's long message that helps a user."""
     if "NumPyRandomGeneratorType_integers" in str(error):
         return "compiled code needs both bounds of integers, as in rng.integers(0, n)"
+    # the call that sterna makes with what a log-density returns
+    if returned := re.search(r">>> log_value\((.*)\)", str(error)):
+        return f"it returns {returned[1]}, not a number"
     skip = (
         "Failed in",
         "During",

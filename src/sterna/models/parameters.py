@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from sterna.errors import Error, OptionError, describe
+from sterna.ground.keywords import explanation
 from sterna.ground.numbers import real_number, whole_number
 
 Parameters = ParamSpec("Parameters")
@@ -32,6 +33,9 @@ def checked(model: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
 
     @functools.wraps(model)
     def make(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Made:
+        unknown = next((keyword for keyword in keywords if keyword not in signature.parameters), None)
+        if unknown is not None:
+            raise OptionError(explanation(model.__name__, unknown, list(signature.parameters), {}, "parameter"))
         try:
             given = signature.bind(*arguments, **keywords)
         except TypeError:

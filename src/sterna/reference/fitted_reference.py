@@ -1,5 +1,7 @@
 """A normal reference that the tuning rounds fit to the target, for densities without a proper prior."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -104,7 +106,7 @@ class FittedReference:
                 )
         return dict(self.space)
 
-    def _set_first(self, space: Space, fitted: "FittedMap") -> None:
+    def _set_first(self, space: Space, fitted: FittedMap) -> None:
         """Set the first normal distribution."""
         points = self._points(space)
         line = np.array([fitted.to_line(break_sticks(space, point)) for point in points])

@@ -1,5 +1,7 @@
 """A prior given as a map from the unit cube, as for nested samplers."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,5 +1,7 @@
 """The reference: independent distributions by name, or a user's pair of functions (draw, log_density)."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -5,6 +5,9 @@ from sterna.tuning.estimate import Estimate
 # An estimate of the log evidence with a larger error or bias is of no use.
 MAX_ERROR = 10.0
 
+# The report compares the best estimate with others whose errors are at most so many times as large.
+COMPARABLE = 3.0
+
 
 class EvidenceTable(dict[str, Estimate]):
     """Estimates of the log evidence by the names of their estimators; prints as a table.
@@ -20,6 +23,11 @@ class EvidenceTable(dict[str, Estimate]):
         if others:
             lines.append(f"not usable for this run: {', '.join(others)}")
         return "\n".join(lines)
+
+
+def is_comparable(estimate: Estimate, best: Estimate) -> bool:
+    """Whether an estimate is precise enough to be shown beside the best."""
+    return is_usable(estimate) and estimate.error <= COMPARABLE * best.error
 
 
 def is_usable(estimate: Estimate) -> bool:

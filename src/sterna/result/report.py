@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sterna.result import rounds, summary
-from sterna.result.evidence_table import is_usable
+from sterna.result.evidence_table import is_comparable
 from sterna.result.summary import table_of
 from sterna.result.text import count
 from sterna.tuning.chains import explores_slowly, saturated
@@ -122,11 +122,13 @@ def facts(result: "Result") -> list[tuple[str, str]]:
 
 
 def _estimators(result: "Result") -> str:
-    """Name the estimator that is reported, and the usable ones beside it that are exact for every schedule."""
+    """Name the estimator that is reported, and the ones of similar precision that are exact for every schedule."""
     others = [
         f"{name.replace('_', ' ')} {estimate}"
         for name, estimate in result.evidence.items()
-        if name != result.evidence_name and not name.startswith("thermodynamic") and is_usable(estimate)
+        if name != result.evidence_name
+        and not name.startswith("thermodynamic")
+        and is_comparable(estimate, result.log_evidence)
     ]
     return f"by {result.evidence_name.replace('_', ' ')}" + (f"; {', '.join(others)}" if others else "")
 

@@ -1,5 +1,7 @@
 """The result of a run: samples, evidence, barrier, schedule, round trips, and whether to believe them."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
@@ -11,9 +13,11 @@ from numpy.typing import ArrayLike
 
 from sterna.engine.record import Record
 from sterna.errors import OptionError
+from sterna.ground.attributes import explains_attributes
 from sterna.reference.space import axis_labels, coordinates_of, dims_of
 from sterna.result.diagnostics import summary_of
 from sterna.result.evidence_table import EvidenceTable
+from sterna.result.other_names import ITEM, OTHER_NAMES
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.summary import Summary
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from sterna.result.settings import Settings
 
 
+@explains_attributes("sterna.Result", OTHER_NAMES, ITEM)
 @dataclass(frozen=True)
 class Result:
     """The outcome of `sterna.sample`.
@@ -53,7 +58,7 @@ class Result:
     target: SampledTarget
     """Name and space of what was sampled, and `values(states)`, which turns states into variables."""
     explorer: str
-    settings: "Settings"
+    settings: Settings
     rounds: Rounds
     """A table: one entry for each tuning round, and one for sampling."""
     records: list[Record] = field(repr=False)
@@ -76,7 +81,7 @@ class Result:
         return self.rounds[-1]
 
     @cached_property
-    def posterior(self) -> "xarray.Dataset":
+    def posterior(self) -> xarray.Dataset:
         """Draws of the target chain, with dimensions (copy, draw, ...)."""
         return self._dataset(self.values, self.states.shape[:2], ("copy", "draw"))
 
@@ -93,7 +98,7 @@ class Result:
         return self.target.values(self.states)
 
     @cached_property
-    def chains(self) -> "xarray.Dataset":
+    def chains(self) -> xarray.Dataset:
         """Draws of all chains, with dimensions (copy, draw, chain, ...); needs `keep="all"`.
 
         The chains' betas are the coordinate `beta`, or `annealing_beta` if a variable is called `beta`.
@@ -109,7 +114,7 @@ class Result:
         """States of all chains that were kept: (copies, draws, chains, dimension)."""
         return np.stack([record.draws for record in self.records])
 
-    def _dataset(self, values: Values, sizes: tuple[int, ...], lead: tuple[str, ...]) -> "xarray.Dataset":
+    def _dataset(self, values: Values, sizes: tuple[int, ...], lead: tuple[str, ...]) -> xarray.Dataset:
         import xarray
 
         variables = {
@@ -172,8 +177,7 @@ class Result:
         >>> abs(minus_log_evidence.value + result.log_evidence.value) < 0.1
         True
         """
-        batches = len(self.records[0].scans)
-        return path_integral(function, self.schedule, self.log_likelihoods, batches)
+        return path_integral(function, self.schedule, self.log_likelihoods, len(self.records[0].scans))
 
     @property
     def log_likelihoods(self) -> FloatArray:
@@ -182,17 +186,14 @@ class Result:
         Needs `keep_log_likelihoods=True`; that of the target chain's draws alone is `log_likelihood`.
         """
         if not self.settings.keep_log_likelihoods:
-            raise OptionError(
-                "The log-likelihoods of all chains were not kept: use keep_log_likelihoods=True to keep them."
-            )
+            raise OptionError("Log-likelihoods of all chains were not kept: keep_log_likelihoods=True keeps them.")
         return np.stack([record.energies for record in self.records])
 
     @property
     def energies(self) -> FloatArray:
         """Deprecated name of `log_likelihoods`."""
         warnings.warn(
-            "result.energies is now called result.log_likelihoods, because that is what it holds; the old name will be "
-            "removed.",
+            "result.energies is now called result.log_likelihoods, which it holds; the old name will be removed.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -373,7 +374,7 @@ class Result:
         state = {one.name: getattr(self, one.name) for one in fields(self)}
         return state | {"target": self.target.stored(draws)}
 
-    def __copy__(self) -> "Result":
+    def __copy__(self) -> Result:
         """Share everything with the copy, the target's functions too."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)

@@ -50,8 +50,8 @@ class Display:
     def begin_round(self, state: RunState) -> None:
         """Begin a round, whose records fill while it runs, or go on with it."""
 
-    def choose(self, name: str) -> None:
-        """Note which explorer the tuning rounds have chosen."""
+    def choose(self, name: str, before: str | None = None) -> None:
+        """Note which explorer the tuning rounds have chosen, instead of one whose trajectories diverged."""
 
     def advance(self, copy: int, scans: int) -> None:
         """Note that a block of scans is done; called from worker threads."""
@@ -151,10 +151,11 @@ class LineDisplay(Display):
         if dearer and self.left.known(self.round_began) and self.left.seconds(self.round_began)[1] > LONG:
             self.say(f"sterna: {_phase(state)} takes longer per scan: {before[0]} chains before, {self._load()} now")
 
-    def choose(self, name: str) -> None:
-        """Say which explorer was chosen."""
+    def choose(self, name: str, before: str | None = None) -> None:
+        """Say which explorer was chosen, and why if another one was chosen before."""
         self.left.choose()
-        self.say(f"sterna: explorer chosen: {name}")
+        why = "" if before is None else f", because trajectories of {before} diverged"
+        self.say(f"sterna: explorer chosen: {name}{why}")
 
     def advance(self, copy: int, scans: int) -> None:
         """Count scans, and show a line every few seconds."""

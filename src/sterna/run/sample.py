@@ -1,5 +1,7 @@
 """`sterna.sample`: rounds of tuning, then sampling with everything fixed (paper, algorithm NRPT)."""
 
+from __future__ import annotations
+
 import secrets
 import time
 import warnings
@@ -24,13 +26,13 @@ from sterna.result.settings import Settings
 from sterna.result.text import count
 from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
-from sterna.run.given import as_explorer, as_target
+from sterna.run.given import as_explorer, as_target, is_pymc
 from sterna.run.keywords import HINTS
 from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
 from sterna.run.options import Options, check_flag, make_settings
 from sterna.run.runtime import Runtime
-from sterna.run.start import SECONDS_TO_COMPILE, start_run
+from sterna.run.start import SECONDS_FOR_PYMC, SECONDS_TO_COMPILE, start_run
 from sterna.run.state import RunState
 from sterna.run.tune import summarise, total_evaluations
 from sterna.target.prepared import PreparedTarget
@@ -148,16 +150,20 @@ def sample(
         workers,
     )
     read_target = partial(as_target, target, reference, data, vectorized, prior)
-    return _sample_shown(read_target, options, explorer, progress)
+    return _sample_shown(read_target, options, explorer, progress, SECONDS_FOR_PYMC if is_pymc(target) else None)
 
 
 @holds_interrupts
 def _sample_shown(
-    read_target: Callable[[], Target], options: Options, explorer: object, progress: bool | Display
+    read_target: Callable[[], Target],
+    options: Options,
+    explorer: object,
+    progress: bool | Display,
+    about_seconds: float | None,
 ) -> Result:
     """Read the target and run it, with a display of both: compilation takes seconds, too."""
     with progress if isinstance(progress, Display) else make_display(check_flag("progress", progress)) as display:
-        with display.compiling("the model"):
+        with display.compiling("the model", about_seconds):
             target = interruptible(read_target)
         result = begin_run(target, options, explorer=explorer, display=display)
     assert isinstance(result, Result), "nothing asked for a pause"

@@ -20,8 +20,8 @@ from sterna.types import FloatArray
 # How many draws from the reference a replica tries before it starts where another one does.
 MAX_STARTING_DRAWS = 1000
 
-# What compilation takes on a machine that has never run sterna: the engine, and an explorer.
-SECONDS_TO_COMPILE = 5.0
+# What compilation takes on a machine that has never run sterna: the engine, and an explorer; a small PyMC model.
+SECONDS_TO_COMPILE, SECONDS_FOR_PYMC = 5.0, 10.0
 
 
 def start_run(

@@ -1,4 +1,4 @@
-"""How long the rest of a run will take: a time, or a range while the run may still change what a scan costs."""
+"""How long the rest of a run takes: a time, a range while the run may still change what a scan costs, or unknown."""
 
 import math
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sterna.explorers.best import Head, PartRecord, Trial
+from sterna.ground.rows import columns
 from sterna.result.settings import Settings
 from sterna.run.state import RunState
 
@@ -13,7 +14,7 @@ from sterna.run.state import RunState
 MIN_SCANS_TO_SETTLE = 64
 
 # While their numbers are not settled, chains and explorations together may grow, and chains shrink, about so much.
-GROWTH = 4.0
+GROWTH, SHRINKAGE = 4.0, 2.0
 
 # Shorter rounds mostly measure how long threads take to start.
 MIN_SECONDS = 0.3
@@ -21,8 +22,8 @@ MIN_SECONDS = 0.3
 # Explorers on trial are compared once each has been called so often.
 MIN_CALLS_TO_COMPARE = 20
 
-# A range that is narrower, or ends before so many seconds, is shown as one time.
-NARROW, SOON = 1.5, 10.0
+# A range that is narrower, or ends before so many seconds, is shown as one time; a wider one tells nothing.
+NARROW, WIDE, SOON = 1.5, 10.0, 10.0
 
 
 @dataclass
@@ -37,7 +38,7 @@ class TimeLeft:
     """Whether several explorers are on trial, of which the run will choose one."""
     just_chosen: bool = False
     cost_range: tuple[float, float] = (1.0, 1.0)
-    """Cost of the cheapest and of the dearest explorer on trial, relative to their mean."""
+    """Cost of the cheapest and of the dearest explorer on trial, relative to an average call."""
     load: float = 1.0
     """Explorations of chains per scan."""
     load_before: float = 0.0
@@ -48,14 +49,17 @@ class TimeLeft:
     """Work and seconds of the round before."""
     scans_left: int = 0
     n_scans: int = 0
+    sampling: bool = False
+    """Whether this is the sampling phase, in which nothing changes."""
 
     def begin_round(self, state: RunState, now: float) -> None:
         """Start to measure a round, or what is left of it."""
         tuned, copies = state.tuned, self.settings.n_copies
-        if tuned.first_round_of_explorer > 0:
+        # explorers that are still on trial when sampling begins stay all together
+        if tuned.first_round_of_explorer > 0 or state.is_sampling:
             self.on_trial = False
         self.load_before, self.load = self.load, tuned.n_chains * tuned.explorations
-        self.began, self.work, self.n_scans = now, 0.0, state.n_scans
+        self.began, self.work, self.n_scans, self.sampling = now, 0.0, state.n_scans, state.is_sampling
         later = self.settings.n_scans if not state.is_sampling else 0
         later += sum(2**r for r in range(state.round_number + 1, self.settings.n_rounds + 1))
         self.scans_left = (later + state.n_scans) * copies - int(state.scans_done.sum())
@@ -82,7 +86,7 @@ class TimeLeft:
     @property
     def settled(self) -> bool:
         """Whether later rounds can be expected to have as many chains and explorations as this one."""
-        automatic = self.settings.auto_chains or self.settings.auto_explorations
+        automatic = (self.settings.auto_chains or self.settings.auto_explorations) and not self.sampling
         change = self.load / self.load_before if self.load_before > 0 else math.inf
         return not automatic or (self.n_scans > MIN_SCANS_TO_SETTLE and 1 / NARROW < change < NARROW)
 
@@ -92,7 +96,7 @@ class TimeLeft:
         left = self.scans_left * self.load * seconds / max(work, 1.0)
         cheapest, dearest = self.cost_range if self.on_trial else (1.0, 1.0)
         # chains that were added while the barrier was unknown may be too many
-        shrinking = GROWTH if self.settings.auto_chains and not self.settled else 1.0
+        shrinking = SHRINKAGE if self.settings.auto_chains and not self.settled else 1.0
         growing = 1.0 if self.settled else GROWTH
         return left * cheapest / shrinking, left * dearest * growing
 
@@ -105,13 +109,17 @@ class TimeLeft:
         if not self.known(now):
             return ""
         low, high = self.seconds(now)
-        if high < max(NARROW * low, SOON):
+        if high <= NARROW * low:
             return f"{clock(high)} left"
+        if high < SOON:
+            return f"less than {clock(math.ceil(high))} left"
+        if high > WIDE * low:
+            return "time left unknown"
         return f"{clock(low)} to {clock(high)} left"
 
 
 def cost_range(state: RunState) -> tuple[float, float] | None:
-    """Return what a call of the cheapest and of the dearest explorer on trial costs, relative to their mean."""
+    """Return what a call of the cheapest and of the dearest explorer on trial costs, relative to an average call."""
     head = state.tuned.parameters[0]
     trial = Trial(("",) * int(head[Head.parts]), int(head[Head.watched]))
     # threads may be writing, which does not matter for an estimate
@@ -119,10 +127,12 @@ def cost_range(state: RunState) -> tuple[float, float] | None:
     calls = np.asarray(records)[:, PartRecord.calls]
     work = head[Head.evaluation_cost] * np.asarray(records)[:, PartRecord.evaluations]
     work = work + head[Head.gradient_cost] * np.asarray(records)[:, PartRecord.gradients]
+    tried = columns(head, Head.weights, *trial.sizes) > 0
+    calls, work = calls[tried], work[tried]
     if calls.min() < MIN_CALLS_TO_COMPARE or work.min() <= 0:
         return None
-    costs = work / calls
-    return float(costs.min() / costs.mean()), float(costs.max() / costs.mean())
+    costs, average = work / calls, work.sum() / calls.sum()
+    return float(costs.min() / average), float(costs.max() / average)
 
 
 def clock(seconds: float) -> str:

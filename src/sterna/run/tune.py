@@ -113,8 +113,9 @@ def _next_parameters(
     if state.round_number >= state.settings.n_rounds - ROUNDS_AFTER_TRIALS:
         parameters = bound.settle(parameters, statistics)
     chosen, first_round = bound.chosen(parameters), tuned.first_round_of_explorer
-    if chosen is not None and chosen != bound.chosen(tuned.parameters):
-        runtime.display.choose(chosen)
+    before = bound.chosen(tuned.parameters)
+    if chosen is not None and chosen != before:
+        runtime.display.choose(chosen, before)
         first_round = len(rounds)
     return bound.carry(parameters, tuned.schedule, schedule), first_round
 

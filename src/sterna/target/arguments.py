@@ -58,7 +58,8 @@ def arguments_of(
     wanted = [p for p in parameters[leading:] if p.default is p.empty or p.name in available]
     names = [p.name for p in wanted]
     if leading == 0 and isinstance(function, Bridged):
-        return (Argument("flat", "x"),)
+        # no parameter of a user
+        return (Argument("flat", ""),)
     takes_vector = leading == 0 and [name for name in names if name not in data] == names[:1] != []
     arguments = []
     for position, parameter in enumerate(wanted):
@@ -81,12 +82,23 @@ def arguments_of(
 
 def note_on_flat_vector(arguments: tuple[Argument, ...], label: str, space: Space) -> list[str]:
     """Note that a parameter is taken for the flat vector, unless its name `x` says so."""
+    named_x = any(argument.source == "flat" and argument.name == "x" for argument in arguments)
+    remark = remark_on_flat_vector(arguments, label, space)
+    return [remark] if remark and not named_x else []
+
+
+def remark_on_flat_vector(arguments: tuple[Argument, ...], label: str, space: Space) -> str:
+    """Say what a parameter receives that is not called like a variable; nothing if there is none in the function."""
+    name = next((argument.name for argument in arguments if argument.source == "flat"), "")
     names = ", ".join(space.names)
-    return [
-        f"{label}: {argument.name} is not a variable, so it receives all of them ({names}) as one vector."
-        for argument in arguments
-        if argument.source == "flat" and argument.name != "x"
-    ]
+    if not name:
+        return ""
+    if [variable.shape for variable in space.variables] == [()]:
+        return (
+            f"{label}: {name} is not a variable, so it receives the vector of all variables, which is {names} alone: "
+            f"call the parameter {names} to receive a number, or write {name}[0]."
+        )
+    return f"{label}: {name} is not a variable, so it receives all of them ({names}) as one vector."
 
 
 def note_on_unused_variables(arguments: tuple[Argument, ...], label: str, space: Space) -> list[str]:

@@ -16,6 +16,7 @@ from sterna.target.arguments import (
     note_on_similar_data,
     note_on_unused_variables,
     python_caller,
+    remark_on_flat_vector,
 )
 from sterna.target.batch_function import BatchFunction
 from sterna.target.code import EntryCode
@@ -76,7 +77,8 @@ def likelihood(
 
         return evaluate
 
-    return UserFunction(label, LIKELIHOOD, compile, python_form, tuple(notes), function)
+    remark = remark_on_flat_vector(arguments, label, space)
+    return UserFunction(label, LIKELIHOOD, compile, python_form, tuple(notes), function, remark)
 
 
 def read_log_likelihoods(inputs: Inputs, values: object, points: FloatArray) -> FloatArray:
@@ -108,4 +110,5 @@ def reference_density(function: Callable[..., Any] | BatchFunction, inputs: Inpu
         return evaluate
 
     notes = note_on_flat_vector(arguments, label, inputs.space)
-    return UserFunction(label, REFERENCE, compile, python_form, tuple(notes), function)
+    remark = remark_on_flat_vector(arguments, label, inputs.space)
+    return UserFunction(label, REFERENCE, compile, python_form, tuple(notes), function, remark)

@@ -1,5 +1,7 @@
 """A target from two functions: a log-likelihood and a log-prior."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

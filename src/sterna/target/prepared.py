@@ -202,6 +202,10 @@ class PreparedTarget:
         """Return the name of the user's function that failed, and the error as Python raises it, which says more."""
         return find_failure(error, [*self._functions, *self._functions_of_explorers], state, self._inputs)
 
+    def remark(self, label: str) -> str:
+        """Return what may be the reason for an error of the user's function of this name; empty if nothing is odd."""
+        return next((f" {one.function.remark}" for one in self._functions if one.function.label == label), "").rstrip()
+
     def label(self, handle: int) -> str:
         """Return the name, for messages, of a function that runs as Python."""
         return next(one.function.label for one in self._python_functions if one.entry.handle == handle)

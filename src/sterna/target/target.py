@@ -1,5 +1,7 @@
 """A target: a log-likelihood and a reference, ready for the engine."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -11,6 +13,7 @@ from sterna.engine.interrupts import keeps_interrupts
 from sterna.engine.program import Program
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost
+from sterna.ground.attributes import by_name, explains_attributes
 from sterna.ground.keywords import explains_keywords
 from sterna.reference.reference import given_reference
 from sterna.reference.space import Space, View
@@ -39,7 +42,19 @@ HINTS = {
     ),
 }
 
+# What users look for in a target, and what there is instead.
+OTHER_NAMES = by_name(
+    ("sample run fit", "sterna.sample(target) samples it"),
+    (
+        "log_likelihood log_prob logp log_density log_prior loglike lnprob",
+        "target.log_densities(mu=1.0) returns the log-densities of the reference and the likelihood at a point",
+    ),
+    ("grad dlogp", "it is called gradient"),
+    ("variables names parameters", "they are in target.space.names"),
+)
 
+
+@explains_attributes("sterna.Target", OTHER_NAMES)
 class Target:
     """A distribution to sample: its density is the reference's times exp(log_likelihood).
 
@@ -133,7 +148,7 @@ class Target:
         """Make the target ready for one run, which may change what it gets; a cost that is given is not measured."""
         return PreparedTarget(self._definition, cost)
 
-    def with_notes(self, *notes: str) -> "Target":
+    def with_notes(self, *notes: str) -> Target:
         """Return the same target with more notes for reports."""
         target = object.__new__(Target)
         target._set(replace(self._definition, notes=(*self._definition.notes, *notes)))
@@ -148,10 +163,10 @@ class Target:
         how = "compiled" if self.compiled else "not all compiled"
         return f"<sterna.Target {self.name} of {shown}: dimension {self.dimension}, {how}>"
 
-    def __copy__(self) -> "Target":
+    def __copy__(self) -> Target:
         return self
 
-    def __deepcopy__(self, _: object) -> "Target":
+    def __deepcopy__(self, _: object) -> Target:
         return self
 
     @property

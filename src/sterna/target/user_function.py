@@ -51,6 +51,8 @@ class UserFunction:
     """Remarks on its parameters."""
     given: object = None
     """What the user gave, by which compiled code that raises is recognised."""
+    remark: str = ""
+    """What its errors add, because it may be the reason: that a parameter receives the flat vector."""
 
 
 @dataclass(frozen=True, eq=False)

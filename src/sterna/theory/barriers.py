@@ -1,5 +1,7 @@
 """Communication barriers in closed form (paper, appendices on modes, high dimension and the models)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 

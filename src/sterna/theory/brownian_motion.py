@@ -1,5 +1,7 @@
 """The limit of SEO's index process: Brownian motion with reflecting ends (paper, section on scaling limits)."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Schedule generators G, with betas G(i / N) for any number of chains (paper, section on scaling limits)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

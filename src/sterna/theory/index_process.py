@@ -4,6 +4,8 @@ Under efficient local exploration the chain and direction of one replica, (I, ep
 which depends on the target only through the rejections.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

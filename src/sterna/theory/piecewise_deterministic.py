@@ -5,6 +5,8 @@ Between two turns the rate integrates to differences of the cumulative hazard La
 the hazard has grown by an exponential variate. Under the optimal generator the hazard is Lambda w.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

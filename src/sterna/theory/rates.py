@@ -3,6 +3,8 @@
 All assume efficient local exploration: energies before and after an exploration are independent.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -5,6 +5,8 @@ the process to all of [0, 1] and reflects it at the ends immediately; here a rep
 does in parallel tempering.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

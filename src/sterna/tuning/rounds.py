@@ -1,5 +1,7 @@
 """The summary of a round: rejections, barrier, evidence, energies and restarts, over all copies."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field

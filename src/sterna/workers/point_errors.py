@@ -48,10 +48,11 @@ def raise_at_point(target: PreparedTarget, state: FloatArray, error: Exception) 
         # the state is that of before the draw
         where = ""
     if isinstance(error, Error):
-        raise type(error)(f"{explained} This happened{where}." if where else str(explained)) from error.__cause__
+        happened = f" This happened{where}." if where else ""
+        raise type(error)(f"{explained}{happened}{target.remark(label)}") from error.__cause__
     raise EvaluationError(
         f"{label[0].upper() if label.startswith('the ') else label[0]}{label[1:]} raised {describe(explained)}{where}. "
-        f"{_advice(error, label)}{target.odd_data}"
+        f"{_advice(error, label)}{target.remark(label)}{target.odd_data}"
     ) from error
 
 

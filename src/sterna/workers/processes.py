@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from importlib import import_module
 from typing import IO, Any, ParamSpec, TypeVar
 
 from sterna.errors import EvaluationError
@@ -51,6 +52,8 @@ def serve() -> None:
     """Answer calls until the pipe closes; runs in a worker."""
     # the run handles an interrupt, and then closes the pipes
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # what every call needs takes half a second to import, during which the run compiles
+    import_module("sterna.workers.remote")
     answers = os.fdopen(os.dup(1), "wb")
     # what the user's function prints must not end up among the answers
     os.dup2(2, 1)
