@@ -21,7 +21,9 @@ from sterna.bridges.pymc_model import Graphs
 from sterna.bridges.pymc_space import kinds_of
 from sterna.bridges.pytensor_numba import array_mode
 from sterna.command_line.commands import find_target
+from sterna.ground.code_cache import CodeCache
 from sterna.reference.space import space_of
+from sterna.target import code
 
 REALS = [name for name in CASES if name not in ("mixture_with_indicators", "change_point", "potts")]
 Y = np.array([1.0, 2.0, 0.5])
@@ -115,9 +117,39 @@ def test_compiled_equals_plain(name):
         assert slope[i] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-6)
     assert (slope[~real] == 0).all()
     in_two = sterna.from_pymc(model)
-    in_two._definition.gradients._compile_whole = None
+    in_two._definition.gradients._whole = None
     np.testing.assert_allclose(in_two.gradient(x, 0.3), slope, rtol=1e-9)
     assert in_two.program.whole_gradient == 0
+
+
+def test_code_around_pytensors_is_compiled_once_and_kept_on_disk():
+    """Addresses of PyTensor's functions and data are not part of it: models of one form share it."""
+
+    def model(data):
+        def write():
+            mu = pm.Normal("mu", 0, 2)
+            pm.Normal("y", mu, 1, observed=pm.Data("data", data))
+
+        return built(write)
+
+    targets, states = [sterna.from_pymc(model(Y))], [np.array([0.3])]
+    targets[0].gradient(states[0])
+    before = code.compile_entry_once.cache_info().misses
+    targets.append(sterna.from_pymc(model(3 * Y)))
+    targets[1].gradient(states[0])
+    assert code.compile_entry_once.cache_info().misses == before
+    for target, data in zip(targets, (Y, 3 * Y), strict=True):
+        assert target.notes == []
+        assert target.log_densities(states[0])[1] == pytest.approx(stats.norm.logpdf(data, 0.3).sum(), rel=1e-12)
+        assert target.gradient(states[0]) == pytest.approx(np.sum(data - 0.3) - 0.3 / 4, rel=1e-9)
+        functions = [*target._definition.functions, *target._definition.gradients.entered()]
+        assert [one.function.label for one in functions] == [
+            "log_likelihood",
+            "the reference's log_density",
+            "the reference's draw",
+            "gradient",
+        ]
+        assert all(isinstance(one.code._cache, CodeCache) for one in functions)
 
 
 def both_sides(target, x, step):

@@ -1,5 +1,6 @@
 """Compiled draws from a PyMC model's prior against NumPy's."""
 
+import numba
 import numpy as np
 import pymc as pm
 import pytensor
@@ -8,7 +9,7 @@ from scipy import stats
 
 from sterna.bridges import pymc_prior
 from sterna.bridges.pymc_prior import CHECKED_DISTRIBUTIONS, PriorDraw, random_operations
-from sterna.ground.user_function import CannotCompile
+from sterna.ground.user_function import Bridged, CannotCompile
 
 N = 4000
 
@@ -42,10 +43,22 @@ def every_distribution():
     return model
 
 
+def compiled_form(draw):
+    """The compiled draw as a function that Python can call."""
+    bridged = Bridged(draw, draw.compiled)
+    function = bridged.compiled()
+
+    @numba.njit
+    def call(words, rng):
+        return function(words, rng)
+
+    return lambda rng: call(bridged.words, rng)
+
+
 def draws(model):
     """Compiled draws and NumPy's, by coordinate."""
     draw = PriorDraw(model)
-    compiled, rng = draw.compiled(), np.random.Generator(np.random.SFC64(1))
+    compiled, rng = compiled_form(draw), np.random.Generator(np.random.SFC64(1))
     return np.array([compiled(rng) for _ in range(N)]), np.array([draw(rng) for _ in range(N)])
 
 
@@ -103,7 +116,7 @@ def test_same_values_as_python():
         pm.Uniform("b")
     draw = PriorDraw(model)
     one, other = (np.random.Generator(np.random.SFC64(4)) for _ in range(2))
-    compiled = draw.compiled()
+    compiled = compiled_form(draw)
     for _ in range(3):
         np.testing.assert_allclose(compiled(one), draw(other), rtol=1e-12)
 

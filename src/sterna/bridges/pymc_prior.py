@@ -4,16 +4,22 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from sterna.bridges.pytensor_numba import graphs_of, machine_mode, no_object_mode, numba_address
+from sterna.bridges.pytensor_numba import (
+    address_line,
+    graphs_of,
+    key_of_signature,
+    machine_mode,
+    no_object_mode,
+    numba_address,
+)
 from sterna.errors import TargetError
 from sterna.ground.compilation import caller
 from sterna.ground.streams import GENERATOR, drawing_functions, generator_on, new_generator
-from sterna.ground.user_function import CannotCompile
+from sterna.ground.user_function import BridgedCode, CannotCompile
 from sterna.types import FloatArray
 
 if TYPE_CHECKING:
@@ -103,7 +109,7 @@ class PriorDraw:
             "its transform: give it a prior with more mass there."
         )
 
-    def compiled(self) -> Any:
+    def compiled(self) -> BridgedCode:
         """Compile the draw, if it consists of distributions whose compiled draws are tested."""
         import pytensor.tensor as pt
 
@@ -117,31 +123,31 @@ class PriorDraw:
         except CannotCompile:
             # one draw per scan is no reason for a note
             raise CannotCompile("") from None
-        scope: dict[str, Any] = {"np": np, "address": address, "call": caller(signature), "kept_alive": kept_alive}
-        scope |= dict(zip(("next_64", "next_32", "next_double"), drawing_functions(), strict=True))
-        scope |= {"generator_on": generator_on, "n_streams": len(self.inputs)}
-        streams = [f"generator_on(begin + {40 * k}, next_64, next_32, next_double)" for k in range(len(self.inputs))]
+        addresses, n_streams = [address, *drawing_functions()], len(self.inputs)
+        drawing = "addresses[1], addresses[2], addresses[3]"
+        streams = [f"generator_on(begin + {40 * k}, {drawing})" for k in range(n_streams)]
         given = f"({', '.join(streams)},)"
         if isinstance(signature.args[0], types.BaseTuple):
             given = f"({given},)"
         lines = [
-            "def draw(rng, /):",
-            "    words = np.empty((n_streams, 5), np.uint64)",
-            "    begin = words.ctypes.data",
+            "def function(words, rng, /):",
+            f"    {address_line(addresses)}",
+            f"    state = np.empty(({n_streams}, 5), np.uint64)",
+            "    begin = state.ctypes.data",
             f"    for attempt in range({MAX_DRAWS}):",
-            "        for k in range(n_streams):",
+            f"        for k in range({n_streams}):",
             "            for w in range(3):",
             f"                high = np.uint64(rng.integers(0, {HALF_WORD}))",
-            f"                words[k, w] = high * np.uint64({HALF_WORD}) + np.uint64(rng.integers(0, {HALF_WORD}))",
-            "            words[k, 3] = 1",
-            "            words[k, 4] = 0",
-            f"        found = call(address, {given}){first}",
+            f"                state[k, w] = high * np.uint64({HALF_WORD}) + np.uint64(rng.integers(0, {HALF_WORD}))",
+            "            state[k, 3] = 1",
+            "            state[k, 4] = 0",
+            f"        found = call(addresses[0], {given}){first}",
             "        if np.isfinite(found).all():",
             "            break",
             "    return found",
         ]
-        exec("\n".join(lines), scope)
-        return numba.njit(nogil=True, error_model="numpy")(scope["draw"])
+        scope = {"call": caller(signature), "generator_on": generator_on}
+        return BridgedCode("\n".join(lines), scope, key_of_signature(signature), addresses, kept_alive)
 
     def checked_example(self) -> list[NDArray[Any]]:
         """Return an example; refuse a prior without draws, or with draws that round to the edge of its support."""

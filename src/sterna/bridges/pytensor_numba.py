@@ -19,8 +19,9 @@ from numba import types
 from numba.core import typing
 from numba.core.imputils import impl_ret_borrowed
 
-from sterna.ground.compilation import address_of, as_pointer, caller, intrinsic
-from sterna.ground.user_function import Bridged, CannotCompile
+from sterna.ground.compilation import address_of, caller, intrinsic
+from sterna.ground.fingerprint import Identity, Key
+from sterna.ground.user_function import Bridged, BridgedCode, CannotCompile
 from sterna.types import FloatArray
 
 if TYPE_CHECKING:
@@ -85,7 +86,11 @@ def with_whole_gradient(gradient: Bridged, compile_graph: CompileGraph) -> Bridg
 
     It is one call, and computes only once what the prior and the likelihood share.
     """
-    return replace(gradient, compile_whole=lambda: _compiled(compile_graph, *GRADIENT_LINES, ["beta"]))
+
+    def unused(_: object) -> None:
+        raise NotImplementedError("without compiled code each gradient has its own function")
+
+    return replace(gradient, whole=Bridged(unused, lambda: _compiled(compile_graph, *GRADIENT_LINES, ["beta"])))
 
 
 def machine_mode() -> "Mode":
@@ -119,7 +124,9 @@ def _in_turn(compile_graph: CompileGraph) -> Callable[[FloatArray], Any]:
     return call
 
 
-def _compiled(compile_graph: CompileGraph, last_lines: list[str], failed: str, scalars: Sequence[str] = ()) -> Any:
+def _compiled(
+    compile_graph: CompileGraph, last_lines: list[str], failed: str, scalars: Sequence[str] = ()
+) -> BridgedCode:
     """Compile a graph by PyTensor's Numba mode, as a compiled function of a read-only flat state and of `scalars`.
 
     `failed` is returned if a factorisation raises. Numba cannot tell that from other exceptions, so a graph with linear
@@ -134,26 +141,35 @@ def _compiled(compile_graph: CompileGraph, last_lines: list[str], failed: str, s
         inputs = [np.array(value, order="C") for value in values]
         kinds = [numba.typeof(value) for value in inputs]
         address, signature, first, kept_alive = numba_address(made, kinds)
-    scope: dict[str, Any] = {"np": np, "carray": numba.carray, "as_pointer": as_pointer, "thawed": _thawed}
-    # addresses are used for as long as the function exists
-    scope |= {"address": address, "call": caller(signature), "kept_alive": (kept_alive, inputs)}
-    lines, names = [], ["thawed(state)", *(f"np.asarray({name})" for name in scalars)]
+    scope: dict[str, Any] = {"thawed": _thawed, "call": caller(signature)}
+    addresses = [address, *(value.ctypes.data for value in inputs[n_given:])]
+    lines, names = [f"    {address_line(addresses)}"], ["thawed(state)", *(f"np.asarray({name})" for name in scalars)]
     for k, (value, kind) in enumerate(zip(inputs[n_given:], kinds[n_given:], strict=True)):
-        scope |= {f"address_{k}": value.ctypes.data, f"type_{k}": kind.dtype}
+        scope[f"type_{k}"] = kind.dtype
         shape = value.shape or (1,)
         end = "" if value.shape else ".reshape(())"
-        lines.append(f"    input_{k} = carray(as_pointer(address_{k}, type_{k}), {shape}){end}")
+        lines.append(f"    input_{k} = carray(as_pointer(addresses[{k + 1}], type_{k}), {shape}){end}")
         names.append(f"input_{k}")
     given = f"({', '.join(names)},)"
     if isinstance(signature.args[0], types.BaseTuple):
         given = f"({given},)"
-    body = [f"values = call(address, {given}){first}", *last_lines]
+    body = [f"values = call(addresses[0], {given}){first}", *last_lines]
     nodes = [node for one in graphs_of(made.maker.fgraph) for node in one.toposort()]
     if any("linalg" in type(getattr(node.op, "core_op", node.op)).__module__ for node in nodes):
         body = ["try:", *[f"    {one}" for one in body], "except Exception:", f"    return {failed}"]
     lines += [f"    {one}" for one in body]
-    exec("\n".join([f"def function({', '.join(['state', *scalars])}):", *lines]), scope)
-    return numba.njit(nogil=True, error_model="numpy")(scope["function"])
+    source = "\n".join([f"def function({', '.join(['words', 'state', *scalars])}):", *lines])
+    return BridgedCode(source, scope, key_of_signature(signature), addresses, (kept_alive, inputs))
+
+
+def address_line(addresses: list[int]) -> str:
+    """Return the line of code that makes the array of addresses."""
+    return f"addresses = carray(as_pointer(words[0], int64), {len(addresses)})"
+
+
+def key_of_signature(signature: Any) -> Key:
+    """Return what code that calls a function of this signature depends on."""
+    return ("identity", Identity(signature)) if " at 0x" in str(signature) else ("signature", str(signature))
 
 
 def numba_address(made: "Function", kinds: list[types.Type]) -> tuple[int, Any, str, Any]:

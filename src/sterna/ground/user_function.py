@@ -9,8 +9,8 @@ import dis
 import inspect
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import CellType, FunctionType
 from typing import Any
 
@@ -20,9 +20,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
 from sterna.ground.captured import CapturingCompiler, taking_captured
-from sterna.ground.compilation import NO_WRAPPERS
+from sterna.ground.compilation import NO_WRAPPERS, as_pointer
 from sterna.ground.fingerprint import (
-    Identity,
     Key,
     TooLarge,
     can_be_copied,
@@ -35,6 +34,7 @@ from sterna.ground.fingerprint import (
     names_of,
 )
 from sterna.ground.lazy_library import LazyCompiler
+from sterna.types import IntArray
 
 # Functions of these packages are not compiled like a user's own: Numba has its own forms, or cannot compile them.
 LIBRARIES = (
@@ -52,19 +52,59 @@ class CannotCompile(Exception):  # noqa: N818
     """The reason why a function must run as Python; never shown to the user as an error."""
 
 
+@dataclass(frozen=True)
+class BridgedCode:
+    """A function of another library's machine code, which it calls by address: source for Numba, and addresses."""
+
+    source: str
+    """Of `function(words, ...)`, in which `words[0]` is where the addresses are."""
+    scope: Mapping[str, object]
+    """What names in the source mean, besides those of `BRIDGED_SCOPE`."""
+    meaning: Key
+    """What is to be known of the scope."""
+    addresses: list[int]
+    """They are data, so that the code can be kept on disk and serves other models too."""
+    kept_alive: object
+    """What is at the addresses."""
+
+
 @dataclass(frozen=True, eq=False)
 class Bridged:
     """A function of one flat state, or of a generator, that another library makes and compiles on request."""
 
     plain: Callable[[Any], Any]
-    compile: Callable[[], Any]
-    """Returns the compiled function, or raises `CannotCompile`; an empty message makes no note."""
-    compile_whole: Callable[[], Any] | None = None
-    """For a likelihood's gradient: compiles that of log-reference + beta * log-likelihood, of state and beta."""
+    compile: Callable[[], BridgedCode]
+    """Compiles it with the other library, or raises `CannotCompile`; an empty message makes no note."""
+    whole: "Bridged | None" = None
+    """For a likelihood's gradient: that of log-reference + beta * log-likelihood, of state and beta."""
+    words: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """Among the data of a target: where the addresses are, once it is compiled."""
+    _kept_alive: list[object] = field(default_factory=list)
 
     def __call__(self, argument: object, /) -> Any:
         """Call it as Python."""
         return self.plain(argument)
+
+    def compiled(self) -> Any:
+        """Compile it, once for each source, as a function of `words` and its own arguments."""
+        code = self.compile()
+        addresses = np.array(code.addresses, dtype=np.int64)
+        self._kept_alive.extend((addresses, code.kept_alive))
+        self.words[0] = addresses.ctypes.data
+        key = ("bridged", code.source, code.meaning)
+        with global_compiler_lock:
+            if key not in _compiled:
+                scope: dict[str, Any] = {**BRIDGED_SCOPE, **code.scope, "__name__": __name__}
+                exec(code.source, scope)
+                if is_persistent(key):
+                    scope["function"].__qualname__ = f"function_{digest_of(key)[:24]}"
+                options = {"nogil": True, "error_model": "numpy", "pipeline_class": LazyCompiler, **NO_WRAPPERS}
+                _compiled[key] = numba.njit(**options)(scope["function"])
+                _compiled[key].content_key = key
+            return _compiled[key]
+
+
+BRIDGED_SCOPE = {"np": np, "carray": numba.carray, "as_pointer": as_pointer, "int64": numba.int64}
 
 
 def compile_user_function(function: Callable[..., Any], as_arguments: tuple[str, ...] = ()) -> Any:
@@ -73,10 +113,7 @@ def compile_user_function(function: Callable[..., Any], as_arguments: tuple[str,
     It takes the values that it captures under the names `as_arguments` before its own arguments.
     """
     if isinstance(function, Bridged):
-        compiled = function.compile()
-        # its code holds addresses of this process
-        compiled.content_key = ("identity", Identity(compiled))
-        return compiled
+        return function.compiled()
     if uses_jax(function):
         raise CannotCompile(JAX_REASON)
     if inspect.isfunction(function):

@@ -8,7 +8,6 @@ types need no new compilation.
 import threading
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -23,7 +22,7 @@ from sterna.engine import callback
 from sterna.engine.moves import log_density_on
 from sterna.ground.compilation import as_pointer, compiled_with_memory, generated_function, intrinsic
 from sterna.ground.streams import generator_on
-from sterna.ground.user_function import CannotCompile, compile_user_function, short_reason
+from sterna.ground.user_function import Bridged, CannotCompile, compile_user_function, short_reason
 from sterna.ground.values import REAL
 from sterna.reference.affine import affine
 from sterna.reference.space import Variable
@@ -108,10 +107,13 @@ class EntryCode:
         """Compile the entry; with captured numbers as data, or frozen if they must be known to compile the function."""
         lines = [*self._lines, *body]
         if self._captured:
-            with suppress(CannotCompile):
+            try:
                 function = compile_user_function(self._function, tuple(self._captured))
                 passed = [line.replace(CAPTURED, ", ".join(self._captured.values()) + ", ") for line in lines]
                 return compile_entry(function, header, passed, self.scope, signature)
+            except CannotCompile:
+                if isinstance(self._function, Bridged):
+                    raise
         function = compile_user_function(self._function)
         frozen = [line.replace(CAPTURED, "") for line in lines]
         return compile_entry(function, header, frozen, self.scope, signature)

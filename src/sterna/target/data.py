@@ -3,6 +3,7 @@
 import array as plain_arrays
 import copy
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sterna.engine import callback
 from sterna.errors import TargetError
 from sterna.ground.captured import captured_numbers
+from sterna.ground.user_function import Bridged
 from sterna.reference.fitted_reference import FittedMap
 from sterna.reference.space import Space
 from sterna.types import IntArray
@@ -117,17 +119,26 @@ def with_captured(inputs: Inputs, functions: Iterable[object]) -> Inputs:
     next_slot = callback.HEAD + sum(1 + array.ndim for array in arrays.values())
     for function in functions:
         captured[id(function)] = {}
-        for name, value in captured_numbers(function).items():
-            try:
-                array = _array_of(value)
-            except (TypeError, ValueError, OverflowError, NumbaError):
-                continue  # a number that compiled code cannot hold, such as 10**30, stays where it is
+        for name, array in _captured_arrays(function).items():
             # functions may capture different values under one name, also if this is called again
             entry = f"the captured value {name} ({next_slot})"
             captured[id(function)][name] = entry
             arrays[entry], slots[entry] = array, next_slot
             next_slot += 1 + array.ndim
     return replace(inputs, data=replace(inputs.data, arrays=arrays, slots=slots), captured=captured)
+
+
+def _captured_arrays(function: object) -> dict[str, NDArray[Any]]:
+    """Return copies of the numbers that a function captures, or the addresses that one of another library needs."""
+    if isinstance(function, Bridged):
+        # not a copy, because they are known only when it is compiled
+        return {"words": function.words}
+    arrays = {}
+    for name, value in captured_numbers(function).items():
+        # a number that compiled code cannot hold, such as 10**30, stays where it is
+        with suppress(TypeError, ValueError, OverflowError, NumbaError):
+            arrays[name] = _array_of(value)
+    return arrays
 
 
 def _refuse_own(given: Mapping[str, object], names: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sterna.errors import TargetError
 from sterna.explorers.base import Explorer
 from sterna.explorers.cost import Cost
+from sterna.ground.user_function import Bridged
 from sterna.reference.fitted_reference import NOTE
 from sterna.reference.reference import Reference, coordinate_tables, space_and_distributions
 from sterna.reference.space import View, by_python_names, check_view
@@ -110,6 +111,8 @@ class Given:
     def _given_functions(self) -> list[object]:
         """Return the functions that the engine calls, as they were given."""
         found: list[object] = [self.log_likelihood, self.local_change, self.gradient]
+        if isinstance(self.gradient, Bridged) and self.gradient.whole is not None:
+            found.append(self.gradient.whole)
         if isinstance(self.reference, Reference):
             joint = self.reference
             found += [joint.log_density, joint.local_change, joint.draw, joint.gradient]

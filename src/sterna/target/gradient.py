@@ -16,7 +16,7 @@ from sterna.reference.space import Space
 from sterna.reference.sticks import add_stick_jacobian_slope
 from sterna.target.arguments import Argument, arguments_of, python_caller
 from sterna.target.batch_function import BatchFunction
-from sterna.target.code import EntryCode, compile_entry
+from sterna.target.code import EntryCode
 from sterna.target.data import Inputs
 from sterna.target.pullback import Pullback
 from sterna.target.user_function import (
@@ -134,17 +134,17 @@ def compile_gradient(code: EntryCode, pullback: Pullback, last_lines: list[str],
     return code.compile("def entry(state, gradient, data):", body, GRADIENT)
 
 
-def both_gradients(compile_whole: Callable[[], object], dimension: int) -> UserFunction:
+def both_gradients(function: Bridged) -> UserFunction:
     """Read one function for log-reference + beta * log-likelihood, which another library compiles."""
 
-    def compile(_: Inputs) -> object:
+    def compile(inputs: Inputs) -> object:
+        code = EntryCode(function, (Argument("flat", "x"),), inputs)
         lines = [
-            f"x = carray(as_pointer(state, float64), {dimension})",
-            f"out = carray(as_pointer(gradient, float64), {dimension})",
-            "copy_into(out, function(frozen(x), beta))",
+            f"out = carray(as_pointer(gradient, float64), {inputs.space.dimension})",
+            f"copy_into(out, {code.call(last=('beta',))})",
             "return 0",
         ]
-        return compile_entry(compile_whole(), "def entry(state, beta, gradient, data):", lines, {}, WHOLE_GRADIENT)
+        return code.compile("def entry(state, beta, gradient, data):", lines, WHOLE_GRADIENT)
 
     def python_form(_: Inputs) -> PythonForm:
         raise NotImplementedError("without compiled code each gradient has its own function")
@@ -158,7 +158,7 @@ class Gradients:
     def __init__(self, given: object, functions: list[UserFunction], inputs: Inputs, compile: bool) -> None:
         """`functions` are all that are known; `given`, the user's, may know how to compile both of them at once."""
         self._functions, self._inputs, self._compile = functions, inputs, compile
-        self._compile_whole = given.compile_whole if isinstance(given, Bridged) else None
+        self._whole = given.whole if isinstance(given, Bridged) else None
         self._lock = threading.Lock()
         self._entered: list[EnteredFunction] | None = None
 
@@ -176,9 +176,9 @@ class Gradients:
             return self._entered
 
     def _enter_both(self) -> list[EnteredFunction]:
-        if self._compile_whole is None:
+        if self._whole is None:
             return []
         try:
-            return [enter_compiled(both_gradients(self._compile_whole, self._inputs.space.dimension), self._inputs)]
+            return [enter_compiled(both_gradients(self._whole), self._inputs)]
         except CannotCompile:
             return []
