@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 import sterna
 from sterna.result.diagnostics import summary_of
-from sterna.tuning.estimate import student_quantile
+from sterna.tuning.estimate import Estimate, student_quantile
 
 # A right answer is within 4 of its standard errors: one in 16 000 right errors is taken for a wrong one.
 ALLOWED_ERRORS = 4.0
@@ -111,7 +111,9 @@ class Answer:
     exact: float
     value: float
     error: float
-    freedom: float
+    low: float
+    high: float
+    """Ends of the interval that should hold the truth with probability LEVEL."""
     max_error: float
 
     @property
@@ -132,9 +134,9 @@ class Answer:
         """Whether the truth is within the interval, and the error not absurd."""
         if not (math.isfinite(self.value) and self.known and self.error <= self.max_error):
             return False
-        allowed = self.error * student_quantile(0.5 + 0.5 * LEVEL, max(self.freedom, MIN_FREEDOM))
         # exact answers differ by rounding
-        return bool(abs(self.value - self.exact) <= allowed + 1e-9 * max(1.0, abs(self.exact)))
+        slack = 1e-9 * max(1.0, abs(self.exact))
+        return bool(self.low - slack <= self.exact <= self.high + slack)
 
 
 @dataclass
@@ -174,23 +176,31 @@ def mean(variable: str, exact: float, spread: float, *index: int) -> Truth:
     return Truth(f"mean of {variable}{list(index) or ''}", exact, spread, lambda values: values[variable][where])
 
 
-def stated_mean(result: sterna.Result, draws: np.ndarray) -> tuple[float, float, float]:
-    """Mean of a function of the target's draws, its standard error and degrees of freedom, as sterna states them."""
+def stated(found: Estimate) -> tuple[float, float, float, float]:
+    """Value, standard error and interval of an estimate; errors of very few degrees of freedom are not stretched."""
+    if not math.isfinite(found.error):
+        return found.value, found.error, -math.inf, math.inf
+    half = found.error * student_quantile(0.5 + 0.5 * LEVEL, max(found.freedom, MIN_FREEDOM))
+    return found.value, found.error, found.value - half, found.value + half
+
+
+def stated_mean(result: sterna.Result, draws: np.ndarray) -> tuple[float, float, float, float]:
+    """Mean of a function of the target's draws, its standard error and interval, as sterna states them.
+
+    This is the only place that knows how the library computes the error of a mean.
+    """
     row = summary_of(np.asarray(draws, dtype=np.float64))
-    return row["mean"], row["mcse"], row.get("freedom", math.inf)
+    return stated(Estimate(row["mean"], row["mcse"]))
 
 
 def answers_of(problem: Problem, result: sterna.Result) -> list[Answer]:
     """Read from a result what the problem asks for."""
     answers = []
     if problem.log_evidence is not None:
-        found = result.log_evidence
-        answers.append(
-            Answer("log Z", problem.log_evidence, found.value, found.error, found.freedom, MAX_EVIDENCE_ERROR)
-        )
+        answers.append(Answer("log Z", problem.log_evidence, *stated(result.log_evidence), MAX_EVIDENCE_ERROR))
     for truth in problem.truths:
-        stated = stated_mean(result, truth.of(result.values))
-        answers.append(Answer(truth.name, truth.exact, *stated, MAX_RELATIVE_ERROR * truth.spread))
+        found = stated_mean(result, truth.of(result.values))
+        answers.append(Answer(truth.name, truth.exact, *found, MAX_RELATIVE_ERROR * truth.spread))
     return answers
 
 
