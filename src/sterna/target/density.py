@@ -3,22 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from numba import float64, types
-from numba.core.errors import TypingError
-
 from sterna.engine import callback
 from sterna.engine.program import LOG_DENSITY
-from sterna.ground.compilation import overload
 from sterna.reference.sticks import stick_log_jacobian
 from sterna.target.arguments import (
     arguments_of,
     note_on_flat_vector,
-    note_on_similar_data,
     note_on_unused_variables,
     python_caller,
 )
 from sterna.target.batch_function import BatchFunction
-from sterna.target.code import EntryCode
+from sterna.target.code import EntryCode, log_value
 from sterna.target.data import Inputs
 from sterna.target.returned import as_number, as_numbers
 from sterna.target.user_function import EntryPoint, PythonForm, UserFunction, check_callable
@@ -29,18 +24,6 @@ LIKELIHOOD = EntryPoint(
     LOG_DENSITY, callback.python_log_likelihood, "log_likelihood", callback.LIKELIHOOD, movable=True
 )
 REFERENCE = EntryPoint(LOG_DENSITY, callback.python_log_reference, "log_reference", callback.REFERENCE)
-
-
-def log_value(value: float) -> float:
-    """Return the value of a log-density in compiled code, which refuses a truth value when it is compiled."""
-    return value
-
-
-@overload(log_value)
-def _log_value(value: object) -> object:
-    if isinstance(value, (types.Boolean, types.BooleanLiteral)):
-        raise TypingError("it returns a truth value")
-    return lambda value: float64(value)
 
 
 def likelihood(
@@ -55,7 +38,6 @@ def likelihood(
     notes = note_on_flat_vector(arguments, label, space)
     if independent:
         notes += note_on_unused_variables(arguments, label, space)
-        notes += note_on_similar_data(function, arguments, label, inputs.data.given)
     if vectorized:
         return vectorized_function(function, arguments, read_log_likelihoods, label, LIKELIHOOD, vectorized, notes)
 
@@ -76,7 +58,7 @@ def likelihood(
 
         return evaluate
 
-    return UserFunction(label, LIKELIHOOD, compile, python_form, tuple(notes), function)
+    return UserFunction(label, LIKELIHOOD, compile, python_form, tuple(notes), function, arguments)
 
 
 def read_log_likelihoods(inputs: Inputs, values: object, points: FloatArray) -> FloatArray:
@@ -108,4 +90,4 @@ def reference_density(function: Callable[..., Any] | BatchFunction, inputs: Inpu
         return evaluate
 
     notes = note_on_flat_vector(arguments, label, inputs.space)
-    return UserFunction(label, REFERENCE, compile, python_form, tuple(notes), function)
+    return UserFunction(label, REFERENCE, compile, python_form, tuple(notes), function, arguments)
