@@ -1,7 +1,14 @@
 """Evaluations of a program at a state that Python holds."""
 
-from sterna.engine.program import annealed_gradient, log_likelihood, log_reference, refresh, view
-from sterna.ground.compilation import compiled, float_pointer
+from sterna.engine.program import (
+    annealed_gradient,
+    call_change,
+    log_likelihood,
+    log_reference,
+    refresh,
+    view,
+)
+from sterna.ground.compilation import compiled, float_pointer, row
 from sterna.types import FloatArray, IntArray
 
 
@@ -19,6 +26,20 @@ def evaluate(block: IntArray, x: FloatArray, log_densities: FloatArray) -> None:
 def evaluate_reference(block: IntArray, x: FloatArray) -> float:
     """Return the reference's log-density at a state, called from Python."""
     return log_reference(view(block), float_pointer(x.ctypes.data))
+
+
+@compiled
+def evaluate_references(block: IntArray, states: FloatArray, log_references: FloatArray) -> None:
+    """Write the reference's log-density of each row of states, called from Python."""
+    program = view(block)
+    for k in range(states.shape[0]):
+        log_references[k] = log_reference(program, row(states, k))
+
+
+@compiled
+def evaluate_change(address: int, x: FloatArray, coordinate: int, new: float, data: int) -> float:
+    """Return what a local change at an address returns when a coordinate of a state becomes `new`."""
+    return call_change(address, (x.ctypes.data, coordinate, new, data))
 
 
 @compiled
