@@ -1,6 +1,7 @@
 """Checks before the first round find every planted fault, and let everything that is sound pass.
 
-The comparison of draws with densities refuses a sound reference with a probability below 1e-7; the other checks compare
+The comparison of draws with densities refuses a sound reference with a probability below 1e-5 per run, about 1e-6 in
+fact; the other checks compare
 numbers that are equal but for rounding. The faults are found with any seed.
 """
 

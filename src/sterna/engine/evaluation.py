@@ -1,5 +1,7 @@
 """Evaluations of a program at a state that Python holds."""
 
+import math
+
 from sterna.engine.program import (
     annealed_gradient,
     call_change,
@@ -9,6 +11,7 @@ from sterna.engine.program import (
     view,
 )
 from sterna.ground.compilation import compiled, float_pointer, row
+from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, IntArray
 
 
@@ -29,11 +32,41 @@ def evaluate_reference(block: IntArray, x: FloatArray) -> float:
 
 
 @compiled
-def evaluate_references(block: IntArray, states: FloatArray, log_references: FloatArray) -> None:
-    """Write the reference's log-density of each row of states, called from Python."""
+def move_by_reference(
+    block: IntArray,
+    states: FloatArray,
+    log_references: FloatArray,
+    coordinates: IntArray,
+    steps: FloatArray,
+    log_uniforms: FloatArray,
+) -> None:
+    """Apply Metropolis moves that leave the reference unchanged to each row of states, called from Python.
+
+    Every row has its moves: a coordinate, a step and the logarithm of a uniform number for each. An integer makes a
+    step of at least one, and a binary coordinate takes its other value. The log-densities before and after are written.
+    """
     program = view(block)
     for k in range(states.shape[0]):
-        log_references[k] = log_reference(program, row(states, k))
+        x = row(states, k)
+        density = log_reference(program, x)
+        log_references[k, 0] = density
+        for move in range(coordinates.shape[1]):
+            i, step = coordinates[k, move], steps[k, move]
+            here = x[i]
+            if program.value_type[i] == BINARY:
+                new = program.lower[i] + program.upper[i] - here
+            elif program.value_type[i] == REAL:
+                new = here + step
+            else:
+                new = here + math.copysign(math.ceil(abs(step)), step)
+            if program.lower[i] <= new <= program.upper[i]:
+                x[i] = new
+                proposed = log_reference(program, x)
+                if log_uniforms[k, move] < proposed - density:
+                    density = proposed
+                else:
+                    x[i] = here
+        log_references[k, 1] = density
 
 
 @compiled

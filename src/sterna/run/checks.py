@@ -9,18 +9,22 @@ from sterna.engine.interrupts import check_interrupts
 from sterna.engine.program import LOG_LIKELIHOOD
 from sterna.engine.round import Copy, new_copy, refresh_some
 from sterna.run.runtime import Runtime
+from sterna.target.checks.agreement import attempt
 from sterna.target.checks.changes import check_changes
-from sterna.target.checks.compiled import check_compiled
+from sterna.target.checks.compiled import check_compiled, comparable_functions
 from sterna.target.checks.draws import check_draws, spreads_of
 from sterna.target.checks.repeated import check_repeated
 from sterna.target.checks.slopes import check_gradient
 from sterna.types import FloatArray
 
-# Evaluations that are repeated: of compiled code, by workers, and of Python in this process, which may be slow.
-REPEATED_COMPILED, REPEATED_ELSEWHERE, REPEATED_PYTHON = 4, 2, 1
+# Evaluations that are repeated: of compiled code, by workers at the same time, and of Python in this process.
+REPEATED_COMPILED, REPEATED_ELSEWHERE, REPEATED_PYTHON = 4, 8, 1
+
+# Points at which compiled functions are compared with Python: starting points, which are known, and further draws.
+COMPARED_STARTS, COMPARED_DRAWS = 6, 4
 
 # Draws from the reference that tell how far coordinates spread.
-DRAWS = 256
+DRAWS = 64
 
 # Distinguishes the random numbers of checks from those of the run.
 STREAM = 0x5EED
@@ -35,7 +39,7 @@ def check_target(runtime: Runtime, seed: int, copies: Sequence[Copy]) -> None:
     states, log_densities = _distinct_starts(copies)
     _repeat(runtime, copies[0])
     check_interrupts()
-    check_compiled(target, states, log_densities)
+    _check_compiled(runtime, seed, states, log_densities)
     check_interrupts()
     program = target.program
     if program.likelihood_change or program.reference_change or program.likelihood_gradient:
@@ -45,6 +49,19 @@ def check_target(runtime: Runtime, seed: int, copies: Sequence[Copy]) -> None:
         check_interrupts()
     check_draws(target, partial(runtime.draw_reference, seed), rng)
     check_interrupts()
+
+
+def _check_compiled(runtime: Runtime, seed: int, states: FloatArray, log_densities: FloatArray) -> None:
+    """Compare compiled functions with Python at starting points and, because branches differ, at more draws."""
+    target = runtime.target
+    functions = comparable_functions(target)
+    if not functions:
+        return
+    check_compiled(target, functions, states[:COMPARED_STARTS], log_densities[:COMPARED_STARTS])
+    draws = runtime.draw_reference(seed, COMPARED_DRAWS)
+    found = [attempt(target.log_densities, draw) for draw in draws]
+    known = [k for k, values in enumerate(found) if values is not None]
+    check_compiled(target, functions, draws[known], np.array([found[k] for k in known]).reshape(-1, 2))
 
 
 def _distinct_starts(copies: Sequence[Copy]) -> tuple[FloatArray, FloatArray]:
@@ -66,11 +83,10 @@ def _repeat(runtime: Runtime, copy: Copy) -> None:
         count = n_replicas
     else:
         count = REPEATED_ELSEWHERE
-    count = min(count, n_replicas)
-    again = new_copy(count, copy.states.shape[1])
-    again.states[:] = copy.states[:count]
+    # in reverse, so that workers that take turns do not get the same points again
+    replicas = np.arange(min(count, n_replicas))[::-1]
+    again = new_copy(len(replicas), copy.states.shape[1])
+    again.states[:] = copy.states[replicas]
     runtime.on_replicas(0, again, partial(refresh_some, runtime.target.block))
-    columns = slice(0, LOG_LIKELIHOOD + 1)
-    check_repeated(
-        runtime.target, again.states, copy.log_densities[:count, columns], again.log_densities[:count, columns]
-    )
+    first = copy.log_densities[replicas, : LOG_LIKELIHOOD + 1]
+    check_repeated(runtime.target, again.states, first, again.log_densities[:, : LOG_LIKELIHOOD + 1])

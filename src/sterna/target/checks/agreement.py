@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Callable
+from inspect import isfunction
 from typing import ParamSpec, TypeVar
 
 import numpy as np
+
+from sterna.ground.fingerprint import captured_values
+from sterna.target.prepared import PreparedTarget
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
@@ -23,14 +27,34 @@ def tolerance_of(*values: float) -> float:
     return SINGLE_TOLERANCE if is_single else DOUBLE_TOLERANCE
 
 
-def differ(first: float, second: float, size: float = 0.0, negligible: float = NEGLIGIBLE) -> bool:
-    """Return whether two log-densities differ by more than rounding; they were computed from terms up to `size`."""
+def uses_single(target: PreparedTarget) -> bool:
+    """Return whether functions compute with numbers in single precision, which Python and Numba mix differently."""
+    plain = [getattr(one.given, "py_func", one.given) for one in target.given_functions]
+    captured = [value for one in plain if isfunction(one) for value in captured_values(one).values()]
+    arrays = [value for value in captured if isinstance(value, (np.ndarray, np.generic))]
+    return any(array.dtype == np.float32 for array in [*target.inputs.data.arrays.values(), *arrays])
+
+
+def differ(
+    first: float, second: float, size: float = 0.0, negligible: float = NEGLIGIBLE, single: bool = False
+) -> bool:
+    """Return whether two log-densities differ by more than rounding.
+
+    They were computed from terms up to `size`, some of them perhaps in single precision.
+    """
     if first == second or (math.isnan(first) and math.isnan(second)):
         return False
     if not (math.isfinite(first) and math.isfinite(second)):
         return True
     scale = max(abs(first), abs(second), size)
-    return abs(first - second) > negligible + tolerance_of(first, second) * scale
+    tolerance = SINGLE_TOLERANCE if single else tolerance_of(first, second)
+    return abs(first - second) > negligible + tolerance * scale
+
+
+def differ_for(target: PreparedTarget, first: float, second: float, size: float = 0.0) -> bool:
+    """Return whether two values of a target's functions differ by more than rounding."""
+    # most numbers agree, and looking for single precision takes a millisecond
+    return differ(first, second, size) and differ(first, second, size, single=uses_single(target))
 
 
 def attempt(

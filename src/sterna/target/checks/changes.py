@@ -4,7 +4,7 @@ import numpy as np
 
 from sterna.engine.evaluation import evaluate_change
 from sterna.errors import TargetError
-from sterna.target.checks.agreement import attempt, differ
+from sterna.target.checks.agreement import attempt, differ_for
 from sterna.target.checks.neighbours import neighbours
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray
@@ -66,7 +66,8 @@ def _compare(
     if np.isnan(change) or change == np.inf:
         # which the run reports
         return
-    if differ(change, difference, size=max(abs(here), abs(there)) if np.isfinite(there) else 0.0):
+    size = max(abs(here), abs(there)) if np.isfinite(there) else 0.0
+    if differ_for(target, change, difference, size):
         state, i, new = move
         raise TargetError(
             f"{label} returned {change!r} where coordinate {i} changes from {float(state[i])!r} to {new!r}, and "

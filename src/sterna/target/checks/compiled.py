@@ -17,14 +17,15 @@ from numba.core.dispatcher import Dispatcher
 from sterna.engine.interrupts import interruptible
 from sterna.errors import Error, EvaluationError, TargetError, describe
 from sterna.ground.fingerprint import captured_values, names_of
-from sterna.target.checks.agreement import differ
+from sterna.target.checks.agreement import differ_for
 from sterna.target.density import LIKELIHOOD, REFERENCE
 from sterna.target.prepared import PreparedTarget
 from sterna.target.user_function import EnteredFunction, PythonForm
 from sterna.types import FloatArray
 
-# A function is called at so many points, or until so many seconds have passed: Python may be a thousand times slower.
-MAX_POINTS, MAX_SECONDS = 6, 0.05
+# A function is called at one point, and at the others until so many seconds have passed: Python may be a thousand times
+# slower than compiled code.
+MAX_SECONDS = 0.05
 
 # Rounding errors of the argument, by which a function that amplifies them is recognised.
 PERTURBATION, PERTURBED_POINTS = 1e-15, 4
@@ -41,12 +42,19 @@ ADVICE = (
 )
 
 
-def check_compiled(target: PreparedTarget, states: FloatArray, log_densities: FloatArray) -> None:
+def check_compiled(
+    target: PreparedTarget, functions: Sequence[EnteredFunction], states: FloatArray, log_densities: FloatArray
+) -> None:
     """Compare compiled log-densities, known at some states as (log-reference, log-likelihood), with Python's."""
-    for column, entry_point in ((0, REFERENCE), (1, LIKELIHOOD)):
-        for one in target.functions:
-            if one.function.entry_point is entry_point and is_comparable(one):
-                _compare(target, one, column, states, log_densities[:, column])
+    for one in functions:
+        column = 0 if one.function.entry_point is REFERENCE else 1
+        _compare(target, one, column, states, log_densities[:, column])
+
+
+def comparable_functions(target: PreparedTarget) -> list[EnteredFunction]:
+    """Return the log-densities that can be compared."""
+    densities = [one for one in target.functions if one.function.entry_point in (REFERENCE, LIKELIHOOD)]
+    return [one for one in densities if is_comparable(one)]
 
 
 def is_comparable(entered: EnteredFunction) -> bool:
@@ -79,14 +87,14 @@ def _compare(
     target: PreparedTarget, entered: EnteredFunction, column: int, states: FloatArray, values: FloatArray
 ) -> None:
     form, began = entered.function.python_form(target.inputs), time.perf_counter()
-    for state, value in zip(states[:MAX_POINTS], values, strict=False):
+    for state, value in zip(states, values, strict=True):
         try:
             plain = python_value(form, state)
         except Error as error:
             raise type(error)(f"{error} This happened at {target.describe_point(state)}.") from None
         except ArithmeticError as error:
             _raise(target, entered, state, f"raises {describe(error)}", float(value))
-        if plain is not None and differ(float(value), plain):
+        if plain is not None and differ_for(target, float(value), plain):
             if not _amplifies_rounding(target, column, state, float(value), abs(plain - float(value))):
                 _raise(target, entered, state, f"returns {plain!r}", float(value))
         if time.perf_counter() - began > MAX_SECONDS:

@@ -10,44 +10,38 @@ because the run does not use its constant.
 import math
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NoReturn
 
 import numpy as np
 
-from sterna.engine.evaluation import evaluate_references
+from sterna.engine.evaluation import move_by_reference
 from sterna.errors import TargetError
 from sterna.ground.user_function import Bridged
-from sterna.ground.values import BINARY, REAL
 from sterna.target.checks.agreement import attempt
 from sterna.target.density import REFERENCE
 from sterna.target.draw import ENTRY_POINT as DRAW
 from sterna.target.prepared import PreparedTarget
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray
 
-# The probability that a sound reference is refused.
-FALSE_ALARM = 1e-7
+# Bounds the probability that a sound reference is refused; that of a normal distribution is a tenth of it.
+FALSE_ALARM = 1e-5
 
 # Draws that only find centres and spreads, and draws that are compared; of these as many as the seconds pay for.
-# Slow functions in Python are timed with a few.
-PILOT_DRAWS, MAX_DRAWS, MIN_DRAWS, MAX_SECONDS, TIMED_DRAWS = 256, 4096, 256, 0.15, 32
+PILOT_DRAWS, MAX_DRAWS, MIN_DRAWS, MAX_SECONDS, TIMED_DRAWS = 64, 4096, 256, 0.1, 16
+
+# All draws together have at most so many coordinates.
+MAX_NUMBERS = 10**6
 
 # Moves of each draw, and the range of their lengths, in spreads.
-MOVES, SHORTEST, LONGEST = 10, 0.2, 4.0
+MOVES, SHORTEST, LONGEST = 6, 0.3, 4.0
 
 # Statistics are bounded, so that a few draws far out do not decide.
 BOUND = 3.0
 
-# Single coordinates are compared if there are not more; variables always are.
+# Single coordinates of a variable are compared if it has not more; whole variables always are.
 MAX_COORDINATES = 32
 
 Draw = Callable[[int], FloatArray]
-
-
-class Statistic(NamedTuple):
-    """A statistic of states, with its name in messages."""
-
-    name: str
-    value: Callable[[FloatArray], FloatArray]
 
 
 def spreads_of(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -62,13 +56,13 @@ def check_draws(target: PreparedTarget, draw: Draw, rng: np.random.Generator) ->
     if not _is_own(target):
         return
     pilot = draw(PILOT_DRAWS)
-    n = attempt(_number_of_draws, target, draw, pilot)
+    n = attempt(_number_of_draws, target, draw, pilot, rng)
     if n is None:
         return
     before = draw(PILOT_DRAWS + n)[PILOT_DRAWS:]
-    after = attempt(moved, target, before, spreads_of(pilot)[1], rng)
-    if after is not None:
-        _compare(target, pilot, before, after)
+    found = attempt(moved, target, before, rng, spreads_of(pilot)[1])
+    if found is not None:
+        _compare(target, pilot, before, *found)
 
 
 def _is_own(target: PreparedTarget) -> bool:
@@ -78,101 +72,81 @@ def _is_own(target: PreparedTarget) -> bool:
     return all(given is not None and not isinstance(given, Bridged) for given in both)
 
 
-def _number_of_draws(target: PreparedTarget, draw: Draw, pilot: FloatArray) -> int:
-    """Return how many draws to compare: all if both functions are compiled, otherwise as many as can be paid for."""
-    if all(one.python_form is None for one in target.functions if one.function.entry_point in (REFERENCE, DRAW)):
-        return MAX_DRAWS
-    _log_densities(target, pilot[:1])  # which may load code
+def _number_of_draws(target: PreparedTarget, draw: Draw, pilot: FloatArray, rng: np.random.Generator) -> int:
+    """Return how many draws to compare: as many as can be paid for."""
+    moved(target, pilot[:1], rng, np.ones(target.dimension))  # which may load code
     began = time.thread_time()
     draw(TIMED_DRAWS)
-    drawn = time.thread_time()
-    _log_densities(target, pilot[:TIMED_DRAWS])
-    seconds = drawn - began + (1 + MOVES) * (time.thread_time() - drawn)
-    return int(np.clip(TIMED_DRAWS * MAX_SECONDS / max(seconds, 1e-9), MIN_DRAWS, MAX_DRAWS))
+    moved(target, pilot[:TIMED_DRAWS], rng, np.ones(target.dimension))
+    seconds = time.thread_time() - began
+    most = min(MAX_DRAWS, MAX_NUMBERS // target.dimension)
+    return max(MIN_DRAWS, min(most, int(TIMED_DRAWS * MAX_SECONDS / max(seconds, 1e-9))))
 
 
-def _log_densities(target: PreparedTarget, states: FloatArray) -> FloatArray:
-    found = np.empty(len(states))
-    evaluate_references(target.block, np.ascontiguousarray(states), found)
-    return found
+def moved(
+    target: PreparedTarget, states: FloatArray, rng: np.random.Generator, spreads: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return states after Metropolis moves of coordinates drawn at random, which are reversible, and log-densities.
+
+    These are those before and after, in two columns.
+    """
+    shape, now, log_densities = (len(states), MOVES), states.copy(), np.empty((len(states), 2))
+    coordinates = rng.integers(target.dimension, size=shape)
+    lengths = spreads[coordinates] * SHORTEST * (LONGEST / SHORTEST) ** rng.random(shape)
+    steps, log_uniforms = lengths * rng.standard_normal(shape), np.log(rng.random(shape))
+    move_by_reference(target.block, now, log_densities, coordinates, steps, log_uniforms)
+    return now, log_densities
 
 
-def moved(target: PreparedTarget, states: FloatArray, spreads: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return states after Metropolis moves of single coordinates, drawn at random, which are reversible."""
-    program, rows, now = target.program, np.arange(len(states)), states.copy()
-    log_densities = _log_densities(target, now)
-    for _ in range(MOVES):
-        i = rng.integers(target.dimension, size=len(now))
-        proposed = now.copy()
-        proposed[rows, i] = _proposals(
-            program.value_type[i], now[rows, i], program.lower[i] + program.upper[i], spreads[i], rng
-        )
-        value = proposed[rows, i]
-        inside = np.flatnonzero((program.lower[i] <= value) & (value <= program.upper[i]))
-        found = np.full(len(now), -np.inf)
-        found[inside] = _log_densities(target, proposed[inside])
-        accepted = np.log(rng.random(len(now))) < found - log_densities
-        now[accepted], log_densities[accepted] = proposed[accepted], found[accepted]
-    return now
-
-
-def _proposals(
-    value_type: IntArray, here: FloatArray, both_bounds: FloatArray, spread: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """Return proposals that are as likely as the moves back."""
-    length = spread * SHORTEST * (LONGEST / SHORTEST) ** rng.random(len(here)) * rng.standard_normal(len(here))
-    whole = np.sign(length) * np.ceil(np.abs(length))
-    with np.errstate(over="ignore"):
-        jumps = np.where(value_type == REAL, length, whole)
-        return np.where(value_type == BINARY, both_bounds - here, here + jumps)
-
-
-def _statistics(target: PreparedTarget, pilot: FloatArray) -> list[Statistic]:
-    """Return locations and widths of all variables, and of single coordinates if they are few."""
-    centre, spread = spreads_of(pilot)
-
-    def location(part: slice) -> Callable[[FloatArray], FloatArray]:
-        return lambda states: _standardised(states, centre, spread)[:, part].mean(axis=1)
-
-    def width(part: slice) -> Callable[[FloatArray], FloatArray]:
-        return lambda states: np.abs(_standardised(states, centre, spread)[:, part]).mean(axis=1)
-
-    parts = [(v.name, slice(v.start, v.stop)) for v in target.space.variables]
-    if target.dimension <= MAX_COORDINATES:
-        parts += [
-            (f"coordinate {i} of {v.name}", slice(v.start + i, v.start + i + 1))
-            for v in target.space.variables
-            for i in range(v.size)
-            if v.size > 1
-        ]
-    found = [Statistic(f"the location of {name}", location(part)) for name, part in parts]
-    return found + [Statistic(f"the width of {name}", width(part)) for name, part in parts]
-
-
-def _standardised(states: FloatArray, centre: FloatArray, spread: FloatArray) -> FloatArray:
-    return np.clip((states - centre) / spread, -BOUND, BOUND)
-
-
-def _compare(target: PreparedTarget, pilot: FloatArray, before: FloatArray, after: FloatArray) -> None:
+def _compare(
+    target: PreparedTarget, pilot: FloatArray, before: FloatArray, after: FloatArray, log_densities: FloatArray
+) -> None:
     """Raise if a statistic has changed by more than chance."""
-    names, columns = [], []
-    for statistic in _statistics(target, pilot):
-        names.append(statistic.name)
-        columns.append((statistic.value(before), statistic.value(after)))
-    density = [_log_densities(target, states) for states in (before, after)]
-    names.append("log_density")
-    columns.append((density[0], density[0] + np.clip(density[1] - density[0], -BOUND, BOUND)))
-    bound = math.sqrt(2.0 * math.log(2.0 * len(names) / FALSE_ALARM))
-    changes = np.array([new - old for old, new in columns])
-    sizes = np.sqrt((changes**2).sum(axis=1))
-    scores = np.divide(changes.sum(axis=1), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-    worst = int(np.abs(scores).argmax())
-    if abs(scores[worst]) > bound:
-        old, new = (float(np.mean(values)) for values in columns[worst])
-        raise TargetError(
-            f"The reference's draw and log_density do not describe the same distribution: {names[worst]} has the mean "
-            f"{old:.4g} over {len(before)} draws, and {new:.4g} after moves that leave log_density unchanged, "
-            f"{abs(scores[worst]):.1f} standard errors apart (normal: below {bound:.1f}). Check scales, and that a "
-            "density of a transformed variable has its Jacobian. The first draw was "
-            f"{target.describe_point(before[0])}."
-        )
+    centre, spread = spreads_of(pilot)
+    old, new = (np.clip((states - centre) / spread, -BOUND, BOUND) for states in (before, after))
+    names, sums = _parts(target)
+    gain = np.clip(log_densities[:, 1] - log_densities[:, 0], -BOUND, BOUND)
+    columns = {
+        "the location of": (old @ sums, new @ sums),
+        "the width of": (np.abs(old) @ sums, np.abs(new) @ sums),
+        "": (log_densities[:, :1], log_densities[:, :1] + gain[:, None]),
+    }
+    bound = math.sqrt(2.0 * math.log(2.0 * (2 * len(names) + 1) / FALSE_ALARM))
+    for what, (first, second) in columns.items():
+        scores = _scores(second - first)
+        worst = int(np.abs(scores).argmax())
+        if abs(scores[worst]) > bound:
+            name = f"{what} {names[worst]}" if what else "log_density"
+            means = float(first[:, worst].mean()), float(second[:, worst].mean())
+            _raise(target, name, means, before, (abs(float(scores[worst])), bound))
+
+
+def _parts(target: PreparedTarget) -> tuple[list[str], FloatArray]:
+    """Return what is compared: all variables, and single coordinates if they are few; with weights of coordinates."""
+    names, weights = [], []
+    for v in target.space.variables:
+        names.append(v.name)
+        weights.append([1.0 / v.size if v.start <= i < v.stop else 0.0 for i in range(target.dimension)])
+        if 1 < v.size <= MAX_COORDINATES:
+            names += [f"coordinate {i} of {v.name}" for i in range(v.size)]
+            weights += list(np.eye(target.dimension)[v.start : v.stop])
+    return names, np.array(weights).T
+
+
+def _scores(changes: FloatArray) -> FloatArray:
+    """Return the sums of changes in units of the roots of their sums of squares."""
+    sizes: FloatArray = np.sqrt((changes**2).sum(axis=0))
+    scores: FloatArray = np.divide(changes.sum(axis=0), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+    return scores
+
+
+def _raise(
+    target: PreparedTarget, name: str, means: tuple[float, float], draws: FloatArray, score: tuple[float, float]
+) -> NoReturn:
+    raise TargetError(
+        f"The reference's draw and log_density do not describe the same distribution: {name} has the mean "
+        f"{means[0]:.4g} over {len(draws)} draws, and {means[1]:.4g} after moves that leave log_density unchanged, "
+        f"{score[0]:.1f} standard errors apart (normal: below {score[1]:.1f}; locations and widths are in spreads of "
+        "the draws). Check scales, and that the density of a transformed variable has its Jacobian. The first draw was "
+        f"{target.describe_point(draws[0])}."
+    )
