@@ -48,7 +48,9 @@ def spreads_of(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the medians and the spreads of coordinates: half of the range that holds 68 % of the draws."""
     low, centre, high = np.quantile(draws, [0.16, 0.5, 0.84], axis=0)
     spread = 0.5 * (high - low)
-    return centre, np.where(spread > 0, spread, np.maximum(np.std(draws, axis=0), 1e-6 * (1.0 + np.abs(centre))))
+    with np.errstate(all="ignore"):
+        others = np.maximum(np.std(draws, axis=0), 1e-6 * (1.0 + np.abs(centre)))
+    return centre, np.where(spread > 0, spread, others)
 
 
 def check_draws(target: PreparedTarget, draw: Draw, rng: np.random.Generator) -> None:
@@ -60,9 +62,11 @@ def check_draws(target: PreparedTarget, draw: Draw, rng: np.random.Generator) ->
     if n is None:
         return
     before = draw(PILOT_DRAWS + n)[PILOT_DRAWS:]
-    found = attempt(moved, target, before, rng, spreads_of(pilot)[1])
-    if found is not None:
-        _compare(target, pilot, before, *found)
+    with np.errstate(all="ignore"):
+        found = attempt(moved, target, before, rng, spreads_of(pilot)[1])
+        if found is not None and np.isfinite(found[1]).all():
+            # a draw of density zero is an error of the run
+            _compare(target, pilot, before, *found)
 
 
 def _is_own(target: PreparedTarget) -> bool:
