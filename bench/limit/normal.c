@@ -20,7 +20,7 @@
 static const double half = 2.0;
 static const double constant = -0.9189385332046727; /* -log(2 pi) / 2, rounded as in sterna */
 
-enum { LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS, GRADIENTS, N_LOGS };
+enum { LOG_REFERENCE, LOG_LIKELIHOOD, EVALUATIONS, GRADIENTS, LARGEST_REFERENCE, LARGEST_LIKELIHOOD, N_LOGS };
 
 struct point {
     double *x;

@@ -118,8 +118,9 @@ def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
     calls.clear()
     result = sterna.sample(target, explorer=sterna.MALA(), n_chains=6, n_rounds=5, explorations=1, progress=False)
     scans = sum(one.n_scans for one in result.rounds)
-    # all starting points at once; then a scan of MALA's two moves: gradients at the state and at two others
-    assert calls == [(1, 6)] + [(2, 6), (2, 5), (2, 5)] * scans
+    # all starting points at once, and again for a check; then a scan of MALA's two moves: gradients at the state and at
+    # two others
+    assert calls == [(1, 6)] * 2 + [(2, 6), (2, 5), (2, 5)] * scans
     assert result.evaluations == 6 + (1 + 5 * 2) * scans
 
 

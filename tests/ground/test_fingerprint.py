@@ -24,7 +24,7 @@ def key(source, **scope):
 
 
 SOURCE = "def f(x, a=1.0):\n    return a * x + np.sum(TABLE) + helper(x) * LEVEL"
-HELPER = "def f(x):\n    return DEEP * x"
+HELPER = "def f(x, b=1.0):\n    return DEEP * x * b"
 
 
 def scope(deep=1.0, helper=HELPER, level=2, table=None):
@@ -54,6 +54,7 @@ CHANGES = {
     "shape of an array": (SOURCE, {"table": np.arange(3.0)[None]}),
     "type of an array": (SOURCE, {"table": np.arange(3)}),
     "helper": (SOURCE, {"helper": HELPER.replace("*", "+")}),
+    "default of a helper": (SOURCE, {"helper": HELPER.replace("b=1.0", "b=2.0")}),
     "value of a helper": (SOURCE, {"deep": 5.0}),
 }
 
@@ -68,6 +69,26 @@ def test_every_change_changes_the_key(change):
 def test_keys_that_differ_have_different_digests():
     keys = [key(SOURCE, **scope())] + [key(source, **scope(**parts)) for source, parts in CHANGES.values()]
     assert len({digest_of(one) for one in keys}) == len(CHANGES) + 1
+
+
+def test_defaults_that_change_later_change_the_key():
+    function = function_of(SOURCE, **scope())
+    helper = function.__globals__["helper"]
+    keys = [key_of(function, "f")]
+    function.__defaults__ = (2.0,)
+    keys.append(key_of(function, "f"))
+    helper.__defaults__ = (2.0,)
+    keys.append(key_of(function, "f"))
+    assert len({digest_of(one) for one in keys}) == 3
+
+
+def test_what_a_helper_reads_from_a_module_is_part_of_the_key():
+    module = types.ModuleType("settings")
+    module.level = 1.0
+    helper = function_of("def f(x):\n    return settings.level * x", settings=module)
+    first = key("def f(x):\n    return helper(x)", helper=helper)
+    module.level = 2.0
+    assert first != key("def f(x):\n    return helper(x)", helper=helper)
 
 
 def test_values_of_a_users_module_are_part_of_the_key():

@@ -242,19 +242,20 @@ def test_keys_that_cannot_be_names_are_refused():
             scalar_target(lambda mu: 0.0, data={key: 1.0})
 
 
-def test_names_of_sternas_own_arrays_are_refused():
-    vector = {"x": sterna.MultivariateNormal([0.0, 0.0], np.eye(2))}
-    with pytest.raises(sterna.TargetError, match=r"data\['x__offset'\] has a name that sterna uses"):
-        sterna.Target(lambda x, x__offset: 0.0, vector, {"x__offset": 3.0})
-    with pytest.raises(sterna.TargetError, match=r"data\['reference__mean'\] has a name that sterna uses"):
-        sterna.Target(lambda x, reference__mean: 0.0, sterna.FittedReference(2), {"reference__mean": 3.0})
-
-
-def test_a_default_that_data_were_meant_for_is_noted():
-    (note,) = scalar_target(lambda mu, y_obs=1.0: -mu * y_obs, data={"yobs": 2.0}).notes
-    assert note.startswith("log_likelihood: y_obs keeps its default")
-    assert "data['yobs'] is not used" in note
-    assert scalar_target(lambda mu, scale=1.0: -mu * scale, data={"y": 2.0}).notes == []
+@pytest.mark.parametrize("compile", [True, False])
+def test_no_name_of_data_is_one_of_sternas_own_arrays(compile):
+    vector = {"x": sterna.MultivariateNormal([10.0, 10.0], np.eye(2))}
+    given = sterna.Target(lambda x, x__offset: x__offset + x[0], vector, {"x__offset": 3.0}, compile=compile)
+    default = sterna.Target(lambda x, x__offset=3.0: x__offset + x[0], vector, compile=compile)
+    for target in (given, default):
+        assert target.log_densities(np.zeros(2))[1] == 13.0
+        assert "offset of x" not in target.data
+    data = {"mean": 3.0, "reference__mean": 4.0}
+    plain, fitted = (
+        sterna.Target(function, sterna.FittedReference(2), data, compile=compile).log_densities(np.zeros(2))[1]
+        for function in (lambda x: 0.0, lambda x, mean, reference__mean: mean + reference__mean)
+    )
+    assert fitted - plain == pytest.approx(7.0)
 
 
 def test_numbers_that_numba_does_not_know_are_named():

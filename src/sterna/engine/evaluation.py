@@ -1,7 +1,17 @@
 """Evaluations of a program at a state that Python holds."""
 
-from sterna.engine.program import annealed_gradient, log_likelihood, log_reference, refresh, view
-from sterna.ground.compilation import compiled, float_pointer
+import math
+
+from sterna.engine.program import (
+    annealed_gradient,
+    call_change,
+    log_likelihood,
+    log_reference,
+    refresh,
+    view,
+)
+from sterna.ground.compilation import compiled, float_pointer, row
+from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, IntArray
 
 
@@ -19,6 +29,50 @@ def evaluate(block: IntArray, x: FloatArray, log_densities: FloatArray) -> None:
 def evaluate_reference(block: IntArray, x: FloatArray) -> float:
     """Return the reference's log-density at a state, called from Python."""
     return log_reference(view(block), float_pointer(x.ctypes.data))
+
+
+@compiled
+def move_by_reference(
+    block: IntArray,
+    states: FloatArray,
+    log_references: FloatArray,
+    coordinates: IntArray,
+    steps: FloatArray,
+    log_uniforms: FloatArray,
+) -> None:
+    """Apply Metropolis moves that leave the reference unchanged to each row of states, called from Python.
+
+    Every row has its moves: a coordinate, a step and the logarithm of a uniform number for each. An integer makes a
+    step of at least one, and a binary coordinate takes its other value. The log-densities before and after are written.
+    """
+    program = view(block)
+    for k in range(states.shape[0]):
+        x = row(states, k)
+        density = log_reference(program, x)
+        log_references[k, 0] = density
+        for move in range(coordinates.shape[1]):
+            i, step = coordinates[k, move], steps[k, move]
+            here = x[i]
+            if program.value_type[i] == BINARY:
+                new = program.lower[i] + program.upper[i] - here
+            elif program.value_type[i] == REAL:
+                new = here + step
+            else:
+                new = here + math.copysign(math.ceil(abs(step)), step)
+            if program.lower[i] <= new <= program.upper[i]:
+                x[i] = new
+                proposed = log_reference(program, x)
+                if log_uniforms[k, move] < proposed - density:
+                    density = proposed
+                else:
+                    x[i] = here
+        log_references[k, 1] = density
+
+
+@compiled
+def evaluate_change(address: int, x: FloatArray, coordinate: int, new: float, data: int) -> float:
+    """Return what a local change at an address returns when a coordinate of a state becomes `new`."""
+    return call_change(address, (x.ctypes.data, coordinate, new, data))
 
 
 @compiled

@@ -11,15 +11,15 @@ from sterna.engine.index_process import follow
 from sterna.engine.program import (
     EVALUATIONS,
     EXPLORE,
+    LARGEST_REFERENCE,
     LOG_LIKELIHOOD,
-    LOG_REFERENCE,
     N_LOG_DENSITIES,
     Program,
     check_draw,
     draw_reference,
-    log_likelihood,
-    log_reference,
     refresh,
+    refresh_running,
+    remember_largest,
     view,
 )
 from sterna.engine.record import Record, add_chains, add_pairs, add_states, batch_of
@@ -115,6 +115,7 @@ def resized(copy: Copy, nearest: IntArray) -> Copy:
     replicas = copy.replica_of[nearest]
     new.states[:] = copy.states[replicas]
     new.log_densities[:, :EVALUATIONS] = copy.log_densities[replicas, :EVALUATIONS]
+    new.log_densities[:, LARGEST_REFERENCE:] = copy.log_densities[replicas, LARGEST_REFERENCE:]
     return new
 
 
@@ -184,6 +185,7 @@ def explore_replica(
         refresh(program, x, log_densities)
         check_draw(log_densities)
         return
+    remember_largest(log_densities)
     parameters, sums = row(plan.parameters, chain), row(statistics, chain)
     data = int_pointer(plan.explorer_data.ctypes.data)
     for _ in range(plan.explorations):
@@ -192,9 +194,7 @@ def explore_replica(
         if program.stop[CEILING] < math.inf:
             poll(program.stop)
     if scan % REFRESH_EVERY == 0:
-        log_densities[LOG_REFERENCE] = log_reference(program, x)
-        if program.likelihood_change != 0:
-            log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities)
+        refresh_running(program, x, log_densities)
 
 
 @inlined

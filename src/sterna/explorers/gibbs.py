@@ -32,8 +32,9 @@ from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 MAX_VALUES = 256
 
-# A user's conditional distribution is compared with the target at so many draws, coordinates of each, and betas.
-CHECKED_DRAWS, CHECKED_COORDINATES, CHECKED_BETAS = 3, 4, (1.0, 0.5)
+# A user's conditional distribution is compared with the target at so many draws and betas, and at so many values of a
+# coordinate, with so many evaluations in all.
+CHECKED_DRAWS, CHECKED_BETAS, CHECKED_VALUES, CHECKED_EVALUATIONS = 3, (1.0, 0.5), 4, 12
 MAX_DIFFERENCE = 1e-6
 
 
@@ -154,6 +155,15 @@ def draw_by_weights(log_weights: FloatPointer, count: int, stream: Stream) -> in
 
 
 @compiled
+def evaluate_conditional(
+    address: int, x: FloatArray, k: int, beta: float, log_weights: FloatArray, data: int, handle: int
+) -> None:
+    """Write what a conditional distribution at an address returns, called from Python."""
+    arguments = (x.ctypes.data, k, beta, log_weights.ctypes.data, log_weights.size, data, handle)
+    call_conditional(address, arguments)
+
+
+@compiled
 def explore_by_conditional(
     program: Program,
     x: FloatPointer,
@@ -264,7 +274,7 @@ class Gibbs:
         entry, plain = target.conditional(self.conditional)
 
         def start(draw: Draw) -> FloatArray:
-            check_conditional(target, plain, block, draw)
+            check_conditional(target, entry, plain, block, draw)
             return row
 
         function = np.zeros(size_of(Function), dtype=np.int64)
@@ -308,27 +318,42 @@ def check_finite(target: ExplorableTarget, block: IntArray) -> int:
     return max(values_of(program, i).size for i in block)
 
 
-def check_conditional(target: ExplorableTarget, plain: Callable[..., None], block: IntArray, draw: Draw) -> None:
-    """Compare a user's conditional distributions with those of the target, at a few draws from the reference."""
-    step = max(1, len(block) // CHECKED_COORDINATES)
-    for state in draw(CHECKED_DRAWS):
-        for k in range(0, len(block), step):
-            log_densities = _evaluate_values(target, state, int(block[k]))
-            for beta in CHECKED_BETAS:
-                given = np.empty(len(log_densities))
-                try:
-                    plain(state, k, beta, given)
-                except Exception as error:
-                    if isinstance(error, Error):
-                        raise
-                    where = f"i={k} and beta={beta}, {target.describe_point(state)}"
-                    raise EvaluationError(f"conditional raised {describe(error)} at {where}.") from error
-                _compare(target, state, int(block[k]), beta, given, log_densities)
+def check_conditional(
+    target: ExplorableTarget, entry: callback.Entry, plain: Callable[..., None], block: IntArray, draw: Draw
+) -> None:
+    """Compare a user's conditional distributions with those of the target, at a few draws from the reference.
+
+    Both forms are compared: Python names its errors, and the compiled form is the one that the run uses.
+    """
+    states, left = draw(CHECKED_DRAWS), CHECKED_EVALUATIONS
+    for turn in range(CHECKED_EVALUATIONS):
+        # another coordinate at every turn, far from the last
+        k, state = (turn * (1 + len(block) // 2)) % len(block), states[turn % CHECKED_DRAWS]
+        i = int(block[k])
+        values = values_of(target.program, i)
+        places = np.unique(np.linspace(0, len(values) - 1, CHECKED_VALUES).astype(np.int64))
+        left -= len(places)
+        if left < 0:
+            return
+        log_densities = _evaluate_values(target, state, i, values[places])
+        for beta in CHECKED_BETAS:
+            given, compiled_form = np.empty(len(values)), np.empty(len(values))
+            try:
+                plain(state, k, beta, given)
+                evaluate_conditional(
+                    entry.address, state.copy(), k, beta, compiled_form, target.program.data, entry.handle
+                )
+            except Exception as error:
+                if isinstance(error, Error):
+                    raise
+                where = f"i={k} and beta={beta}, {target.describe_point(state)}"
+                raise EvaluationError(f"conditional raised {describe(error)} at {where}.") from error
+            for form in (given, compiled_form):
+                _compare(target, state, i, beta, form[places], log_densities)
 
 
-def _evaluate_values(target: ExplorableTarget, state: FloatArray, i: int) -> FloatArray:
-    """Return both log-densities at all values of coordinate i."""
-    values = values_of(target.program, i)
+def _evaluate_values(target: ExplorableTarget, state: FloatArray, i: int, values: FloatArray) -> FloatArray:
+    """Return both log-densities at some values of coordinate i."""
     states = np.repeat(state[None], len(values), axis=0)
     states[:, i] = values
     return np.array([target.log_densities(other) for other in states])
@@ -337,9 +362,10 @@ def _evaluate_values(target: ExplorableTarget, state: FloatArray, i: int) -> Flo
 def _compare(
     target: ExplorableTarget, state: FloatArray, i: int, beta: float, given: FloatArray, log_densities: FloatArray
 ) -> None:
+    """Compare probabilities among some values of a coordinate."""
     exact = log_densities[:, 0] + beta * log_densities[:, 1]
-    if exact.max() == -np.inf:
-        # no chain visits this state
+    if exact.max() == -np.inf or given.max() == -np.inf:
+        # no chain visits these values, or the run says that no value is possible
         return
     right, got = (np.exp(part - part.max()) for part in (exact, given))
     right, got = right / right.sum(), got / got.sum()

@@ -59,7 +59,7 @@ NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 # Folders without compiled functions: their sources are in no machine code (checked by a test).
-UNCOMPILED = ("command_line", "paper", "result", "run", "tuning", "workers")
+UNCOMPILED = ("command_line", "paper", "result", "run", "target/checks", "tuning", "workers")
 
 
 def _stamp_of_sources() -> str:
@@ -67,9 +67,9 @@ def _stamp_of_sources() -> str:
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root)
-        if name.parts[0] not in UNCOMPILED:
-            digest.update(str(name).encode() + path.read_bytes())
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(tuple(f"{folder}/" for folder in UNCOMPILED)):
+            digest.update(name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 

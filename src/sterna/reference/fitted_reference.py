@@ -238,11 +238,11 @@ class FittedMap:
         self.sticks = [(v.start, v.stop) for v in space.variables if v.transform == "simplex"]
         # changed in place when the reference is fitted again
         self.data = {
-            "reference__mean": self.mean,
-            "reference__factor": self.factor,
-            "reference__constant": self.constant,
-            "reference__lower": self.lower,
-            "reference__upper": self.upper,
+            "mean": self.mean,
+            "factor": self.factor,
+            "constant": self.constant,
+            "lower": self.lower,
+            "upper": self.upper,
         }
         terms = [f"stick_log_jacobian(x[{a}:{b}])" for a, b in self.sticks]
         # in brackets, so that compiled and plain functions add in the same order
@@ -313,7 +313,7 @@ class FittedMap:
 
     def lines(self, datum: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
         """Return code that computes the variables from the state."""
-        lines = [f"{name} = {datum(f'reference__{name}')}" for name in ("mean", "factor", "constant", "lower", "upper")]
+        lines = [f"{name} = {datum(name)}" for name in ("mean", "factor", "constant", "lower", "upper")]
         lines += ["line = affine(u, mean, factor)", "x = bounded_vector(line, lower, upper)"]
         return lines, {
             "bounded_vector": bounded_vector,

@@ -12,9 +12,11 @@ from sterna.engine.round import Copy, draw_states, end_scan, explore_some, find_
 from sterna.errors import InitialStateError
 from sterna.ground.compilation import compile_for
 from sterna.result.settings import Settings
+from sterna.run.checks import check_target
 from sterna.run.memory import check_memory
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState, Seconds, Tuned
+from sterna.target.checks.data_names import check_data_names
 from sterna.types import FloatArray
 
 # How many draws from the reference a replica tries before it starts where another one does.
@@ -29,6 +31,7 @@ def start_run(
 ) -> RunState:
     """Return the state before the first scan; `began` is when the user's call began, for the time of compilation."""
     dimension, n_chains = runtime.target.dimension, settings.n_chains
+    notes += check_data_names(runtime.target)
     copies = tuple(new_copy(n_chains, dimension) for _ in range(settings.n_copies))
 
     def state_with(tuned: Tuned) -> RunState:
@@ -57,6 +60,7 @@ def start_run(
     find_starting_points(runtime, settings, copies)
     # an explorer may measure the cost of an evaluation here
     state = state_with(first_guesses(runtime, settings, schedule, copies))
+    check_target(runtime, settings.seed, copies)
     return replace(state, seconds=Seconds(compile=time.perf_counter() - began))
 
 

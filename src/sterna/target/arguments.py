@@ -111,27 +111,6 @@ def note_on_unused_variables(arguments: tuple[Argument, ...], label: str, space:
     return [f"{label} does not take {', '.join(unused)} of the reference: {outcome}."]
 
 
-def note_on_similar_data(
-    function: Callable[..., Any], arguments: tuple[Argument, ...], label: str, data: Mapping[str, object]
-) -> list[str]:
-    """Note a parameter that keeps its default though an unused entry of data has nearly its name."""
-    taken = {argument.name for argument in arguments}
-    unused = {name.lower(): name for name in data if name not in taken and "__" not in name}
-    try:
-        parameters = signature_of(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    notes = []
-    for parameter in parameters:
-        near = get_close_matches(parameter.name.lower(), unused, 1) if parameter.name not in taken else []
-        if near:
-            notes.append(
-                f"{label}: {parameter.name} keeps its default, because no data are called so, and "
-                f"data[{unused[near[0]]!r}] is not used."
-            )
-    return notes
-
-
 def python_caller(function: Callable[..., Any], arguments: tuple[Argument, ...], inputs: Inputs) -> Callable[..., Any]:
     """Return `call(state, *leading, **keywords)`, which calls a Python function with its arguments at a state.
 

@@ -6,7 +6,7 @@ from typing import Any
 from sterna.engine import callback
 from sterna.engine.program import CHANGE
 from sterna.target.arguments import arguments_of, python_caller
-from sterna.target.code import EntryCode
+from sterna.target.code import EntryCode, log_value
 from sterna.target.data import Inputs
 from sterna.target.returned import as_number
 from sterna.target.user_function import EntryPoint, PythonForm, UserFunction, check_callable
@@ -23,7 +23,8 @@ def local_change(function: Callable[..., Any], label: str, entry_point: EntryPoi
 
     def compile(inputs: Inputs) -> object:
         code = EntryCode(function, arguments, inputs)
-        body = [f"return float64({code.call('frozen(x)', 'coordinate', 'new')})"]
+        code.scope["log_value"] = log_value
+        body = [f"return log_value({code.call('frozen(x)', 'coordinate', 'new')})"]
         return code.compile("def entry(state, coordinate, new, data):", body, CHANGE)
 
     def python_form(inputs: Inputs) -> PythonForm:
@@ -34,4 +35,4 @@ def local_change(function: Callable[..., Any], label: str, entry_point: EntryPoi
 
         return evaluate
 
-    return UserFunction(label, entry_point, compile, python_form, given=function)
+    return UserFunction(label, entry_point, compile, python_form, given=function, arguments=arguments)

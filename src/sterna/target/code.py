@@ -15,12 +15,12 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.core.errors import NumbaWarning
+from numba.core.errors import NumbaWarning, TypingError
 from numba.core.imputils import impl_ret_borrowed
 
 from sterna.engine import callback
 from sterna.engine.moves import log_density_on
-from sterna.ground.compilation import as_pointer, compiled_with_memory, generated_function, intrinsic
+from sterna.ground.compilation import as_pointer, compiled_with_memory, generated_function, intrinsic, overload
 from sterna.ground.streams import generator_on
 from sterna.ground.user_function import Bridged, CannotCompile, compile_user_function, short_reason
 from sterna.ground.values import REAL
@@ -28,7 +28,7 @@ from sterna.reference.affine import affine
 from sterna.reference.space import Variable
 from sterna.reference.sticks import break_stick, stick, stick_log_jacobian
 from sterna.target.arguments import Argument
-from sterna.target.data import Inputs
+from sterna.target.data import AFFINE, Inputs, own_name
 
 # Words of the data block that one entry takes at most: its address and its shape.
 MAX_WORDS_PER_ENTRY = 8
@@ -57,6 +57,18 @@ def copy_into(out: Any, values: Any) -> None:
         out[k] = values[k]
 
 
+def log_value(value: float) -> float:
+    """Return the value of a log-density in compiled code, which refuses a truth value when it is compiled."""
+    return value
+
+
+@overload(log_value)
+def _log_value(value: object) -> object:
+    if isinstance(value, (types.Boolean, types.BooleanLiteral)):
+        raise TypingError("it returns a truth value")
+    return lambda value: types.float64(value)
+
+
 # What generated code may use.
 SCOPE: dict[str, object] = {
     "carray": numba.carray, "as_pointer": as_pointer, "np": np, "stick": stick, "break_stick": break_stick,
@@ -79,7 +91,7 @@ class EntryCode:
             f"block = carray(as_pointer(data, int64), {callback.HEAD + MAX_WORDS_PER_ENTRY * (len(data.slots) + 1)})",
         ]
         if space.map is not None:
-            lines, scope = space.map.lines(self.datum)
+            lines, scope = space.map.lines(lambda name: self.datum(own_name("the reference", name)))
             self._lines += lines
             self.scope |= scope
         self._arguments = []
@@ -132,7 +144,7 @@ class EntryCode:
         if variable.transform == "simplex":
             return f"frozen(stick({part}))"
         if variable.affine is not None:
-            offset, matrix = (self.datum(f"{variable.name}__{end}") for end in ("offset", "matrix"))
+            offset, matrix = (self.datum(own_name(variable.name, end)) for end in AFFINE)
             value = f"affine({part}, {offset}, {matrix})"
             if len(variable.shape) != 1:
                 return f"{value}[0]" if variable.shape == () else f"frozen({value}.reshape({variable.shape}))"

@@ -54,4 +54,4 @@ def conditional_distribution(function: Callable[..., Any], inputs: Inputs) -> Us
 
         return evaluate
 
-    return UserFunction(label, ENTRY_POINT, compile, python_form, given=function)
+    return UserFunction(label, ENTRY_POINT, compile, python_form, given=function, arguments=arguments)

@@ -21,6 +21,8 @@ from sterna.reference.space import Space
 from sterna.types import IntArray
 
 NOT_NUMERIC = "not an array of numbers"
+# What normal vectors are computed with from standard normal coordinates.
+AFFINE = ("offset", "matrix")
 # Types of data that every function receives as arrays; not their subclasses, such as named tuples.
 ARRAY_LIKE = (np.ndarray, np.memmap, list, tuple, range, plain_arrays.array)
 
@@ -68,7 +70,7 @@ class Inputs:
         if self.fitted is None:
             return self
         fitted = copy.deepcopy(self.fitted)
-        arrays = {**self.data.arrays, **fitted.data}
+        arrays = {**self.data.arrays, **own_arrays(Space(self.space.variables, fitted))}
         return replace(self, space=Space(self.space.variables, fitted), data=replace(self.data, arrays=arrays))
 
 
@@ -83,20 +85,15 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> Data:
             raise TargetError(
                 f"{variable.name!r} is both a variable of the reference and an entry of data: rename one."
             )
-        if variable.affine is not None:
-            offset, matrix = variable.affine
-            _refuse_own(given, [f"{variable.name}__offset", f"{variable.name}__matrix"])
-            given[f"{variable.name}__offset"], given[f"{variable.name}__matrix"] = offset, matrix
-    of_map = {} if space.map is None else space.map.data
-    _refuse_own(given, of_map)
+    own = own_arrays(space)
     arrays: dict[str, NDArray[Any]] = {}
     reasons: dict[str, str] = {}
     slots: dict[str, int] = {}
     next_slot = callback.HEAD
-    for name, value in {**given, **of_map}.items():
+    for name, value in {**given, **own}.items():
         try:
             # a copy, so that the target does not change when the user's array does
-            array = value if name in of_map else _array_of(value)
+            array = value if name in own else _array_of(value)
         except (TypeError, ValueError, NumbaError) as error:
             reason = error if type(error) is TypeError else NOT_NUMERIC
             reasons[name] = f"data[{name!r}] is {_type_of(value)}, {reason}"
@@ -110,6 +107,21 @@ def read_data(data: Mapping[str, Any] | None, space: Space) -> Data:
         slots[name] = next_slot
         next_slot += 1 + array.ndim
     return Data(given, arrays, reasons, slots)
+
+
+def own_arrays(space: Space) -> dict[str, NDArray[Any]]:
+    """Return the arrays that sterna itself passes to compiled code, by names that no entry of data can have."""
+    found: dict[str, NDArray[Any]] = {}
+    for v in space.variables:
+        for end, array in zip(AFFINE, v.affine or (), strict=False):
+            found[own_name(v.name, end)] = np.array(array, order="C")
+    of_map = {} if space.map is None else space.map.data
+    return found | {own_name("the reference", name): array for name, array in of_map.items()}
+
+
+def own_name(of: str, name: str) -> str:
+    """Return the name of one of sterna's own arrays, which is no identifier."""
+    return f"{name} of {of}"
 
 
 def with_captured(inputs: Inputs, functions: Iterable[object]) -> Inputs:
@@ -139,13 +151,6 @@ def _captured_arrays(function: object) -> dict[str, NDArray[Any]]:
         with suppress(TypeError, ValueError, OverflowError, NumbaError):
             arrays[name] = _array_of(value)
     return arrays
-
-
-def _refuse_own(given: Mapping[str, object], names: Iterable[str]) -> None:
-    """Refuse entries with the names of arrays that sterna itself passes to compiled code."""
-    for name in names:
-        if name in given:
-            raise TargetError(f"data[{name!r}] has a name that sterna uses for this reference: rename it.")
 
 
 def _array_of(value: object) -> NDArray[Any]:

@@ -3,23 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from numba import float64, types
-from numba.core.errors import TypingError
-
 from sterna.engine import callback
 from sterna.engine.program import LOG_DENSITY
-from sterna.ground.compilation import overload
 from sterna.reference.sticks import stick_log_jacobian
 from sterna.target.arguments import (
     arguments_of,
     note_on_flat_vector,
-    note_on_similar_data,
     note_on_unused_variables,
     python_caller,
     remark_on_flat_vector,
 )
 from sterna.target.batch_function import BatchFunction
-from sterna.target.code import EntryCode
+from sterna.target.code import EntryCode, log_value
 from sterna.target.data import Inputs
 from sterna.target.returned import as_number, as_numbers
 from sterna.target.user_function import EntryPoint, PythonForm, UserFunction, check_callable
@@ -30,18 +25,6 @@ LIKELIHOOD = EntryPoint(
     LOG_DENSITY, callback.python_log_likelihood, "log_likelihood", callback.LIKELIHOOD, movable=True
 )
 REFERENCE = EntryPoint(LOG_DENSITY, callback.python_log_reference, "log_reference", callback.REFERENCE)
-
-
-def log_value(value: float) -> float:
-    """Return the value of a log-density in compiled code, which refuses a truth value when it is compiled."""
-    return value
-
-
-@overload(log_value)
-def _log_value(value: object) -> object:
-    if isinstance(value, (types.Boolean, types.BooleanLiteral)):
-        raise TypingError("it returns a truth value")
-    return lambda value: float64(value)
 
 
 def likelihood(
@@ -56,7 +39,6 @@ def likelihood(
     notes = note_on_flat_vector(arguments, label, space)
     if independent:
         notes += note_on_unused_variables(arguments, label, space)
-        notes += note_on_similar_data(function, arguments, label, inputs.data.given)
     if vectorized:
         return vectorized_function(function, arguments, read_log_likelihoods, label, LIKELIHOOD, vectorized, notes)
 
@@ -78,7 +60,7 @@ def likelihood(
         return evaluate
 
     remark = remark_on_flat_vector(arguments, label, space)
-    return UserFunction(label, LIKELIHOOD, compile, python_form, tuple(notes), function, remark)
+    return UserFunction(label, LIKELIHOOD, compile, python_form, tuple(notes), function, arguments, remark)
 
 
 def read_log_likelihoods(inputs: Inputs, values: object, points: FloatArray) -> FloatArray:
@@ -111,4 +93,4 @@ def reference_density(function: Callable[..., Any] | BatchFunction, inputs: Inpu
 
     notes = note_on_flat_vector(arguments, label, inputs.space)
     remark = remark_on_flat_vector(arguments, label, inputs.space)
-    return UserFunction(label, REFERENCE, compile, python_form, tuple(notes), function, remark)
+    return UserFunction(label, REFERENCE, compile, python_form, tuple(notes), function, arguments, remark)

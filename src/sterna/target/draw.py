@@ -65,7 +65,7 @@ def reference_draw(function: Callable[..., Any], inputs: Inputs) -> UserFunction
 
         return draw
 
-    return UserFunction(label, ENTRY_POINT, compile, python_form, given=function)
+    return UserFunction(label, ENTRY_POINT, compile, python_form, given=function, arguments=arguments)
 
 
 def storing_lines(space: Space, by_variable: bool) -> list[str]:

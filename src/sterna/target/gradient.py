@@ -91,7 +91,7 @@ def likelihood_gradient(
 
         return write
 
-    return UserFunction(label, LIKELIHOOD_GRADIENT, compile, python_form, given=function)
+    return UserFunction(label, LIKELIHOOD_GRADIENT, compile, python_form, given=function, arguments=arguments)
 
 
 def reference_gradient(function: Callable[..., Any] | BatchFunction, inputs: Inputs) -> UserFunction:
@@ -117,7 +117,7 @@ def reference_gradient(function: Callable[..., Any] | BatchFunction, inputs: Inp
 
         return write
 
-    return UserFunction(label, REFERENCE_GRADIENT, compile, python_form, given=function)
+    return UserFunction(label, REFERENCE_GRADIENT, compile, python_form, given=function, arguments=arguments)
 
 
 def compile_gradient(code: EntryCode, pullback: Pullback, last_lines: list[str], label: str) -> object:
@@ -157,21 +157,21 @@ class Gradients:
 
     def __init__(self, given: object, functions: list[UserFunction], inputs: Inputs, compile: bool) -> None:
         """`functions` are all that are known; `given`, the user's, may know how to compile both of them at once."""
-        self._functions, self._inputs, self._compile = functions, inputs, compile
+        self.functions, self._inputs, self._compile = functions, inputs, compile
         self._whole = given.whole if isinstance(given, Bridged) else None
         self._lock = threading.Lock()
         self._entered: list[EnteredFunction] | None = None
 
     def knows(self, entry_point: EntryPoint) -> bool:
         """Whether there is a gradient of this kind."""
-        return any(function.entry_point is entry_point for function in self._functions)
+        return any(function.entry_point is entry_point for function in self.functions)
 
     def entered(self) -> list[EnteredFunction]:
         """Return the gradients, compiled if possible; threads that ask at the same time wait for the first."""
         with self._lock:
             if self._entered is None:
                 self._entered = self._enter_both() or [
-                    enter(function, self._inputs, self._compile) for function in self._functions
+                    enter(function, self._inputs, self._compile) for function in self.functions
                 ]
             return self._entered
 

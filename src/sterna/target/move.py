@@ -45,4 +45,4 @@ def own_move(function: Callable[..., Any], label: str, count: int, inputs: Input
 
         return run
 
-    return UserFunction(label, ENTRY_POINT, compile, python_form, given=function)
+    return UserFunction(label, ENTRY_POINT, compile, python_form, given=function, arguments=arguments)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import GRADIENT, Entry
-from sterna.engine.evaluation import evaluate, evaluate_gradient
+from sterna.engine.evaluation import evaluate, evaluate_gradient, evaluate_reference
 from sterna.engine.interrupts import uninterruptible
 from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program
 from sterna.engine.stop import new_stop
@@ -149,6 +149,22 @@ class PreparedTarget:
         return self.measured_cost
 
     @property
+    def inputs(self) -> Inputs:
+        """Variables and data, as functions are called with them."""
+        return self._inputs
+
+    @property
+    def given_functions(self) -> list[UserFunction]:
+        """The user's functions, with gradients that no explorer has asked for yet."""
+        entered = [one.function for one in self.functions]
+        return [*entered, *(one for one in self._definition.gradients.functions if one not in entered)]
+
+    @property
+    def functions(self) -> list[EnteredFunction]:
+        """The user's functions, with those that explorers keep."""
+        return [*self._functions, *self._functions_of_explorers]
+
+    @property
     def _python_functions(self) -> list[EnteredFunction]:
         return [function for function in self._functions if function.python_form is not None]
 
@@ -200,7 +216,7 @@ class PreparedTarget:
 
     def failure(self, state: FloatArray, error: Exception) -> tuple[str, Exception]:
         """Return the name of the user's function that failed, and the error as Python raises it, which says more."""
-        return find_failure(error, [*self._functions, *self._functions_of_explorers], state, self._inputs)
+        return find_failure(error, self.functions, state, self._inputs)
 
     def remark(self, label: str) -> str:
         """Return what may be the reason for an error of the user's function of this name; empty if nothing is odd."""
@@ -263,6 +279,11 @@ class PreparedTarget:
         except NotANumber as error:
             raise EvaluationError(f"The {error} at {self.describe_point(x)}.") from None
         return float(log_densities[0]), float(log_densities[1])
+
+    def log_reference(self, state: FloatArray) -> float:
+        """Return the reference's log-density at a flat state."""
+        x = self._one_state(state)
+        return evaluate_reference(self.block, x) if self._is_inside(x) else -math.inf
 
     def gradient(self, state: FloatArray, beta: float = 1.0) -> FloatArray:
         """Return the gradient of log-reference + beta * log-likelihood at a flat state, by stored coordinate."""

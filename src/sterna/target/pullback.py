@@ -11,6 +11,7 @@ from sterna.reference.affine import affine_pullback
 from sterna.reference.space import Space, Variable
 from sterna.reference.sticks import add_stick_jacobian_slope, stick_pullback
 from sterna.target.code import EntryCode
+from sterna.target.data import own_name
 from sterna.types import FloatArray
 
 
@@ -92,7 +93,7 @@ class Pullback:
                 value = f"np.full(1, {value})"
             elif len(v.shape) > 1 and not self.flat:
                 value = f"np.ascontiguousarray({value}).reshape({v.size})"
-            return f"affine_pullback({code.datum(f'{v.name}__matrix')}, {value}, {out})"
+            return f"affine_pullback({code.datum(own_name(v.name, 'matrix'))}, {value}, {out})"
         if not self.flat and v.shape == ():
             return f"out[{v.start}] = {value}"
         if not self.flat and len(v.shape) > 1:

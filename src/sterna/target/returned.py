@@ -17,7 +17,7 @@ def as_number(value: Any, label: str) -> float:
         raise TargetError(
             f"{label} returned a {kind} of {len(value)}; it must return one number, and nothing beside it."
         )
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (bool, np.bool_)) or (np.ndim(value) == 0 and getattr(value, "dtype", None) == np.bool_):
         raise TargetError(
             f"{label} returned {bool(value)}, a truth value; it must return one number, such as 0.0 where a condition "
             "holds and -inf where it does not."

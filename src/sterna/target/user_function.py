@@ -14,6 +14,7 @@ from sterna.engine.callback import Entry
 from sterna.errors import TargetError
 from sterna.ground.compilation import address_of
 from sterna.ground.user_function import CannotCompile
+from sterna.target.arguments import Argument
 from sterna.target.data import Inputs
 
 PythonForm = Callable[..., Any]
@@ -51,6 +52,8 @@ class UserFunction:
     """Remarks on its parameters."""
     given: object = None
     """What the user gave, by which compiled code that raises is recognised."""
+    arguments: tuple[Argument, ...] = ()
+    """What it takes, besides what the engine passes to every function of its kind."""
     remark: str = ""
     """What its errors add, because it may be the reason: that a parameter receives the flat vector."""
 

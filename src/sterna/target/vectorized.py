@@ -53,7 +53,7 @@ def vectorized_function(
         evaluate = batch_evaluator(function, arguments, inputs, read, label, padded=vectorized == "padded")
         return SinglePoint(BatchFunction(evaluate, (entry_point.slot,)), entry_point.slot)
 
-    return UserFunction(label, entry_point, compile, python_form, tuple(notes))
+    return UserFunction(label, entry_point, compile, python_form, tuple(notes), function, arguments)
 
 
 def batch_evaluator(

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NoReturn
 
-from sterna.engine.program import ImpossibleDraw, NotANumber
+from sterna.engine.program import ImpossibleDraw, Mismatch, NotANumber
 from sterna.errors import Error, EvaluationError, describe
+from sterna.target.checks.running import raise_mismatch
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray, IntArray
 
@@ -43,6 +44,8 @@ def raise_at_point(target: PreparedTarget, state: FloatArray, error: Exception) 
             f"The {error}{where}. A log-density must be a number below +inf: return -inf where the {zero} is zero."
             f"{target.odd_data}"
         ) from None
+    if isinstance(error, Mismatch):
+        raise_mismatch(target, state, str(error))
     label, explained = target.failure(state, error)
     if label == "the reference's draw":
         # the state is that of before the draw
