@@ -75,7 +75,7 @@ def singularities():
             )
         )
         name = f"power {power:g} at {where:g}, d={dimension}"
-        problems.append(Problem(name, run, log_z, (truth,), MIXING | {"tails", "slow"}))
+        problems.append(Problem(name, run, log_z, (truth,), MIXING | {"tails", "slow", "infinite"}))
     return problems
 
 

@@ -51,6 +51,7 @@ ERRORS = {
     "compiled": r"[Cc]ompiled|as Python|in Python|overflow|integer|division",
     "data": r"\bdata\b",
     "returned": r"return(s|ed)?\b",
+    "infinite": r"is \+inf",
     "run away": WARNINGS["run away"],
 }
 UNKNOWN_KIND, UNKNOWN_ERROR, CRASH, TOO_LONG = "unknown kind", "unknown error", "crash", "too long"

@@ -30,7 +30,8 @@ def test_no_round_takes_many_times_more():
 
 
 def test_short_rounds_change_nothing():
-    assert next_explorations([round_of(3, 0.98, MIN_SCANS - 1)]) == 3
+    assert next_explorations([round_of(3, 0.98, 63)]) == 3
+    assert next_explorations([round_of(3, 0.98, 64)]) == 12
 
 
 def test_what_keeps_paying_goes_on():

@@ -6,6 +6,7 @@ With a = precision - 1 and p = 1 + beta a, its V = a |x|^2 / 2 is gamma distribu
 import functools
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,15 @@ from scipy import stats
 import sterna
 from sterna.engine.communication import measure
 from sterna.engine.record import add_chains, add_pairs, batch_of, new_record
+from sterna.tuning.batches import standard_error
 from sterna.tuning.estimate import Estimate
-from sterna.tuning.path_integrals import integrate, path_integral
+from sterna.tuning.path_integrals import (
+    integrate,
+    kl_reference_to_target,
+    kl_target_to_reference,
+    path_integral,
+    symmetric_kl,
+)
 from sterna.tuning.rounds import summarise_round
 
 DIMENSION, PRECISION = 4, 20.0
@@ -269,6 +277,18 @@ def test_errors_of_divergences():
         stated = math.sqrt(np.mean([one[name].error ** 2 for one in rounds]))
         ratio = stated / np.std([one[name].value for one in rounds], ddof=1)
         assert 1 / 1.56 - 0.1 <= ratio <= 1 / 0.44 + 0.1, name
+
+
+def test_error_of_a_divergence_is_that_of_the_evidence_and_of_its_own_end_of_the_path():
+    rng = np.random.default_rng(6)
+    known = SimpleNamespace(best=Estimate(2.0, 0.1), influence=rng.standard_normal((2, 40)), least_variance=0.0)
+    found = SimpleNamespace(zero_share=0.0, mean=np.arange(4.0), influence=rng.standard_normal((2, 40, 4)))
+    for divergence, chain in ((kl_reference_to_target, 0), (kl_target_to_reference, -1)):
+        expected = standard_error(known.influence - found.influence[:, :, chain])[0]
+        assert divergence(known, found).error == pytest.approx(expected)
+    assert symmetric_kl(found).error == pytest.approx(
+        standard_error(found.influence[:, :, 0] - found.influence[:, :, -1])[0]
+    )
 
 
 def test_divergences_where_the_reference_has_likelihood_zero():

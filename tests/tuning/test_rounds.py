@@ -14,6 +14,7 @@ from sterna.result.diagnostics import ess_bulk, r_hat, summary_of
 from sterna.result.result import Result
 from sterna.result.rounds import EXPLANATION, HEADS, Rounds, cells
 from sterna.theory.rates import optimal_n_chains
+from sterna.tuning.batches import merge, standard_error
 from sterna.tuning.rounds import _largest
 
 
@@ -46,6 +47,15 @@ def test_rows_of_the_table_are_what_the_rounds_say():
         assert row["error"] == one.log_evidence.error
     assert rows[-1]["log_evidence"] == result.log_evidence.value
     json.dumps(rows)
+
+
+def test_error_of_all_rejections_is_that_of_their_sum():
+    """Of which those of single pairs tell little, because swaps correlate them."""
+    result = run()
+    batches = merge(result.records)
+    influence = batches.influence(batches.rejection)
+    assert result.last.total_rejection_error == standard_error(influence.sum(axis=2))[0]
+    assert result.last.rejection_error[1] == standard_error(influence[:, :, 1])[0]
 
 
 def shifted(z, shift):
