@@ -340,9 +340,7 @@ def check_conditional(
             given, compiled_form = np.empty(len(values)), np.empty(len(values))
             try:
                 plain(state, k, beta, given)
-                evaluate_conditional(
-                    entry.address, state.copy(), k, beta, compiled_form, target.program.data, entry.handle
-                )
+                evaluate_conditional(entry.address, state.copy(), k, beta, compiled_form, entry.data, entry.handle)
             except Exception as error:
                 if isinstance(error, Error):
                     raise
