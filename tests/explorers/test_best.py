@@ -37,6 +37,14 @@ def test_price_is_the_cost_of_an_independent_draw_of_the_slowest_quantity():
     assert found == pytest.approx([10 * 3, 1 * 9, (2 + 2 * 3) * 3])
 
 
+def test_price_does_not_depend_on_the_mean_of_a_quantity():
+    rows = statistics(np.full((3, 2), 0.5), [10, 1, 2])
+    quantities, count = TRIAL.split(rows)[1], PARTS * 2 * MIN_CALLS
+    quantities[:, :, Quantity.squashed] = 0.5 * count
+    quantities[:, :, Quantity.squashed_square] += 0.25 * count
+    assert TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS) == pytest.approx([30, 3, 6])
+
+
 def test_chains_that_a_part_never_met_have_no_price():
     rows = statistics(np.full((3, 2), 0.5), [10, 1, 2])
     rows[2] = 0.0
