@@ -117,6 +117,14 @@ def test_what_is_drawn_rarely_needs_fewer_calls_per_chain_but_not_fewer_in_all()
         assert TRIAL.chosen(TRIAL.tune(head, rows, NEVER)) is None
 
 
+def test_price_does_not_depend_on_the_mean_of_a_quantity():
+    rows = statistics(np.full((3, 2), 0.5), [10, 1, 2])
+    quantities, count = TRIAL.split(rows)[1], PARTS * 2 * MIN_CALLS
+    quantities[:, :, Quantity.squashed] = 0.5 * count
+    quantities[:, :, Quantity.squashed_square] += 0.25 * count
+    assert TRIAL.prices(*TRIAL.split(rows[1:]), **COSTS) == pytest.approx([30, 3, 6])
+
+
 def test_chains_that_a_part_never_met_have_no_price():
     rows = statistics(np.full((3, 2), 0.5), [10, 1, 2])
     rows[2] = 0.0
