@@ -31,6 +31,10 @@ from sterna.types import FloatArray
 # Standard deviations of the first normal distribution, for coordinates without and with bounds.
 SCALE_OF_UNBOUNDED, SCALE_OF_BOUNDED = 10.0, 2.0
 
+# Draws farther from the mean than this many standard deviations of the last distribution count as that far. They are
+# few, and of the first rounds, and squares of far larger numbers would leave no digits of the others.
+MAX_GROWTH = 30.0
+
 NOTE = (
     "The reference was fitted to the target while tuning: a mode that no replica visited in these rounds is missing, "
     "and no diagnostic can detect that. log_evidence is the logarithm of the integral of the given density."
@@ -269,18 +273,18 @@ class FittedMap:
         """
         from scipy.linalg import solve_triangular
 
-        old_mean, old_factor = self.parameters()
-        points = old_mean + draws @ old_factor.T
-        share = len(points) / (len(points) + 10 + 2 * self.dimension)
-        found = points.mean(axis=0)
-        mean = (1 - share) * old_mean + share * found
-        covariance = (1 - share) * (old_factor @ old_factor.T + np.outer(old_mean - mean, old_mean - mean))
-        covariance += share * ((points - mean).T @ (points - mean) / len(points))
-        self.set_moments(mean, covariance)
+        # in coordinates of the last distribution, where it is standard normal, and the fit's covariance at least a
+        # fixed share of the identity: it always has a factor
+        draws = np.clip(draws, -MAX_GROWTH, MAX_GROWTH)
+        share = len(draws) / (len(draws) + 10 + 2 * self.dimension)
+        shift = share * draws.mean(axis=0)
+        covariance = (1 - share) * (np.eye(self.dimension) + np.outer(shift, shift))
+        covariance += share * ((draws - shift).T @ (draws - shift) / len(draws))
+        stretch = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+        self.set_parameters(self.mean + self.factor @ shift, np.tril(self.factor @ stretch))
 
         def carry(states: FloatArray) -> FloatArray:
-            centred = old_mean + states @ old_factor.T - self.mean
-            carried: FloatArray = solve_triangular(self.factor, centred.T, lower=True).T
+            carried: FloatArray = solve_triangular(stretch, (states - shift).T, lower=True).T
             return carried
 
         return carry
