@@ -11,7 +11,7 @@ MAX_DOUBLINGS = 30
 # Replicas begin as draws from the reference, whose density under the target may be so small that the slice at its level
 # is astronomically long. In the first rounds an interval is therefore at most so many times as long as the span of
 # draws from the reference: long enough to go where the target is, too short to get lost.
-FIRST_SPANS, FIRST_ROUNDS = 8.0, 4
+FIRST_SPANS, FIRST_ROUNDS = 8.0, 7
 DRAWS_FOR_SPREAD = 100
 # Doubling makes an interval up to 2^30 times as long, which must still be a finite number.
 MIN_WIDTH, MAX_WIDTH = 1e-300, 2.0**-32 * HUGE
