@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from annealed import law
 from invariance import BETAS, chi_square, p_values
-from kernels import apply, apply_bound
+from kernels import apply, apply_bound, slice_row
 from scipy import stats
 
 import sterna
+from sterna.explorers.shared.slice_widths import MAX_DOUBLINGS, Parameters
 from sterna.explorers.slice import Slice, explore
+from sterna.ground.rows import columns
 
 DRAWS = 40_000
 LEVEL = 1e-6
@@ -24,14 +26,16 @@ LEVEL = 1e-6
 def test_integers(beta, width):
     chosen = law("integers")
     states = chosen.draw(beta, DRAWS, np.random.default_rng(1))
-    after, _ = apply(chosen.target, explore, states, beta, np.array([1.0, 1.0, width]))
+    after, _ = apply(chosen.target, explore, states, beta, slice_row([width]))
     assert chi_square(*chosen.cells(beta, after)[0]) > LEVEL
 
 
+@pytest.mark.parametrize("doublings", [2, MAX_DOUBLINGS])
 @pytest.mark.parametrize("beta", BETAS)
-def test_narrow_widths(beta):
-    """Intervals that must be doubled many times: where a wrong test of doubling shows most."""
-    assert min(p_values(Slice(), "bimodal", beta, DRAWS, parameters=np.array([1.0, 1.0, 0.5, 0.5]))) > LEVEL
+def test_narrow_widths(beta, doublings):
+    """Intervals that must be doubled many times: where a wrong test of doubling shows most; also if they end early."""
+    row = slice_row([0.5], doublings=doublings)
+    assert min(p_values(Slice(), "bimodal", beta, DRAWS, parameters=row)) > LEVEL
 
 
 def test_no_passes_leave_states_alone():
@@ -52,9 +56,9 @@ def test_tuned_widths_follow_the_slices():
 
 def widths_after_tuning(target):
     states, bound = np.random.default_rng(1).standard_normal((20_000, 1)), Slice().bind(target)
-    statistics, row = np.zeros(2), np.array([1.0, 1.0, 1.0, 1.0])
+    statistics, row = np.zeros(2), slice_row([1.0])
     apply_bound(target, bound, states, 1.0, times=1, parameters=row, statistics=statistics)
-    return bound.tune(row[None], statistics[None])[0, 2]
+    return columns(bound.tune(row[None], statistics[None])[0], Parameters.widths, 1)[0]
 
 
 def test_whole_evaluations_in_the_place_of_local_changes():

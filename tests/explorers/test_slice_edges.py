@@ -8,15 +8,17 @@ import math
 
 import numpy as np
 import pytest
-from kernels import apply_bound
+from kernels import apply_bound, slice_row
 from plain import load
 from scipy import stats
 
 import sterna
 from sterna.engine.program import EVALUATIONS
 from sterna.engine.round import draw_states
-from sterna.explorers import slice as slices
-from sterna.explorers.slice import Slice
+from sterna.explorers.shared import slice_widths
+from sterna.explorers.shared.slice_widths import Parameters
+from sterna.explorers.slice import MIN_LOG_REFERENCE, Slice
+from sterna.ground.rows import columns
 from sterna.ground.streams import new_stream
 
 LEVEL = 1e-6
@@ -45,6 +47,11 @@ def settle(target, states, beta=1.0, rounds=8, times=10):
         )
         row = bound.tune(row[None], sums[None])[0]
     return states, log_densities, row
+
+
+def width_in(row):
+    """Return the width of the only coordinate."""
+    return columns(row, Parameters.widths, 1)[0]
 
 
 # Zero likelihood at beta = 0.
@@ -82,7 +89,7 @@ def test_narrow_densities(spread):
         lambda x, spread: -0.5 * (x / spread) ** 2, {"x": sterna.Uniform(-1e6, 1e6)}, {"spread": spread}
     )
     states = spread * np.random.default_rng(1).standard_normal((1000, 1))
-    after, log_densities, _ = apply_bound(target, Slice().bind(target), states, 1.0, parameters=[1.0, 1.0, 2e6, 2e6])
+    after, log_densities, _ = apply_bound(target, Slice().bind(target), states, 1.0, parameters=slice_row([2e6]))
     assert stats.kstest(after[:, 0] / spread, "norm").pvalue > LEVEL
     assert not (after == states).any()
     assert log_densities[:, 1] == pytest.approx(-0.5 * (after[:, 0] / spread) ** 2, rel=1e-9)
@@ -92,7 +99,7 @@ def test_with_fewer_shrinkages_narrow_densities_are_never_left():
     target = sterna.Target(lambda x: -0.5 * (x / 1e-280) ** 2, {"x": sterna.Uniform(-1e6, 1e6)})
     kernel = load("explorers/slice.py", [("MAX_SHRINKS = 2000", "MAX_SHRINKS = 500")], compiled=True).explore
     states = 1e-280 * np.random.default_rng(1).standard_normal((1000, 1))
-    after, _, _ = apply_bound(target, Slice().bind(target), states, 1.0, kernel=kernel, parameters=[1.0, 1.0, 2e6, 2e6])
+    after, _, _ = apply_bound(target, Slice().bind(target), states, 1.0, kernel=kernel, parameters=slice_row([2e6]))
     assert (after == states).all()
 
 
@@ -114,15 +121,15 @@ def test_densities_of_only_a_few_numbers():
     assert counts.sum() == DRAWS
     exact = weights / weights.sum() * DRAWS
     assert stats.chisquare(counts[1:4], exact[1:4] * counts[1:4].sum() / exact[1:4].sum()).pvalue > LEVEL
-    assert row[2] > GRAIN
+    assert width_in(row) > GRAIN
 
 
 def test_tuning_counts_moves_alone_and_begins_anew_without_any():
     bound = Slice().bind(sterna.Target(few_numbers, {"x": sterna.Uniform(1e18, 2e18)}))
-    row = np.array([[1.0, 1.0, 1e-3, 5e17]])
+    row = slice_row([1e-3], [5e17])[None]
     # two of a thousand updates moved, by one grain each
-    assert bound.tune(row, np.array([[2 * GRAIN, 2.0]]))[0].tolist() == [1.0, 1.0, 3 * GRAIN, 5e17]
-    assert bound.tune(row, np.zeros((1, 2)))[0].tolist() == [1.0, 1.0, 5e17, 5e17]
+    assert width_in(bound.tune(row, np.array([[2 * GRAIN, 2.0]]))[0]) == 3 * GRAIN
+    assert width_in(bound.tune(row, np.zeros((1, 2)))[0]) == 5e17
 
 
 @pytest.mark.parametrize("value", [1e20, -3e-250])
@@ -185,11 +192,11 @@ SCALES = {
 }
 
 
-def share_that_moves(reference, start, module=slices):
+def share_that_moves(reference, start, module=slice_widths):
     target = sterna.Target(flat, {"x": reference})
-    draws = draw(target, slices.DRAWS_FOR_SPREAD)
-    widths = module.first_widths(target.program, np.array([0]), lambda n: draws[:n])
-    bound, row = Slice().bind(target), np.array([1.0, 1.0, *widths, *widths])
+    draws = draw(target, slice_widths.DRAWS_FOR_SPREAD)
+    widths = module.first_widths(target.program, np.array([0]), draws)
+    bound, row = Slice().bind(target), slice_row(widths)
     after, _, _ = apply_bound(target, bound, np.full((200, 1), start), 1.0, times=5, parameters=row)
     return np.mean(after != start)
 
@@ -206,7 +213,7 @@ def test_references_of_many_scales(case):
 
 
 def test_widths_by_the_spread_alone_leave_large_states_stuck():
-    by_spread = load("explorers/slice.py", [("np.maximum(spread, 2.0**-20 * span)", "spread")])
+    by_spread = load("explorers/shared/slice_widths.py", [("np.maximum(spread, 2.0**-20 * span_of(draws))", "spread")])
     assert share_that_moves(*SCALES["gamma"], by_spread) == 0
     assert share_that_moves(*SCALES["log-uniform"], by_spread) == 0
 
@@ -286,7 +293,7 @@ def test_far_data_under_unbounded_integers(case):
     reference, centre, spread, start = INTEGERS[case]
     given = reference if isinstance(reference, sterna.Reference) else {"k": reference}
     target = sterna.Target(far, given, {"centre": centre, "spread": spread})
-    states, log_densities, _ = settle(target, np.full((DRAWS, 1), start))
+    states, log_densities, _ = settle(target, np.full((DRAWS, 1), start), rounds=slice_widths.FIRST_ROUNDS + 4)
     assert log_densities[0, :2] == pytest.approx(target.log_densities(states[0]), rel=1e-9)
     values = np.arange(max(centre - 300 * spread, target.program.lower[0]), centre + 300 * spread)
     log_weights = np.array([sum(target.log_densities(np.array([k]))) for k in values])
@@ -312,3 +319,85 @@ def test_integers_near_the_end_of_what_is_exact(case):
     states, _, _ = settle(target, np.full((2000, 1), start), times=20)
     assert (states == np.floor(states)).all()
     assert stats.kstest(states[:, 0], law.cdf).pvalue > LEVEL
+
+
+# Starts of tiny density, and states at which reference and likelihood cancel.
+
+
+def funnel(x):
+    """The density of a funnel over that of its reference, which is normal with standard deviation 10."""
+    rest = 0.0
+    for i in range(1, x.size):
+        rest += x[i] ** 2
+    density = -(x[0] ** 2) / 18 - 0.5 * rest * math.exp(-x[0]) - 0.5 * (x.size - 1) * x[0]
+    return density + 0.005 * (x[0] ** 2 + rest)
+
+
+@pytest.fixture(scope="module")
+def funnel_target():
+    return sterna.Target(funnel, {"x": sterna.Normal(0.0, 10.0, shape=10)})
+
+
+# a log-density of -2e10, from which the funnel's width may be drawn up to 6e5
+STEEP = np.array([[-20.0, *np.full(9, 10.0)]])
+
+
+def farthest(target, explorer_module=slice_widths):
+    """Return how far the first scans and rounds lead from a start of tiny density."""
+    tune = explorer_module.tune_widths
+    bound = Slice().bind(target)
+    row, states, block = bound.start(lambda n: draw(target, n)), np.tile(STEEP, (50, 1)), np.arange(10)
+    far = 0.0
+    for number in range(6):
+        sums = np.zeros(bound.n_row)
+        states, _, _ = apply_bound(
+            target, bound, states, 1.0, times=2**number, seed=number, parameters=row, statistics=sums
+        )
+        far = max(far, float(np.abs(states).max()))
+        row = tune(target.program, block, row[None], sums[None])[0]
+    return far
+
+
+def test_a_start_of_tiny_density_stays_near_the_reference(funnel_target):
+    """Doubling may reach 8 spans of draws, some 500 at most, in each scan; without a limit it goes beyond 1e5."""
+    assert farthest(funnel_target) < 2e4
+
+
+def test_without_a_limit_to_doublings_starts_run_away(funnel_target):
+    free = load("explorers/shared/slice_widths.py", [("FIRST_ROUNDS = 8.0, 7", "FIRST_ROUNDS = 8.0, 0")])
+    assert farthest(funnel_target, free) > 1e5
+
+
+def test_limits_keep_the_longest_interval_while_widths_change():
+    target = sterna.Target(flat, {"x": sterna.Normal()})
+    bound = Slice().bind(target)
+    row = bound.start(lambda n: draw(target, n))[None]
+    longest = width_in(row[0]) * 2 ** columns(row, Parameters.doublings, 1)[0, 0]
+    assert 8 * 3 < longest < 8 * 20
+    for _ in range(slice_widths.FIRST_ROUNDS - 1):
+        row = bound.tune(row, np.array([[0.05, 10.0]]))
+        assert longest <= width_in(row[0]) * 2 ** columns(row, Parameters.doublings, 1)[0, 0] < 8 * longest
+    assert columns(bound.tune(row, np.array([[0.05, 10.0]])), Parameters.doublings, 1) == slice_widths.MAX_DOUBLINGS
+
+
+# where the log-density of a standard normal reference falls below the least that counts
+EDGE = math.sqrt(-2 * MIN_LOG_REFERENCE)
+
+
+def far_under_a_flat_target(kernel=None):
+    """Explore from exact draws a target that is flat as far as the reference allows: their logarithms cancel."""
+    target = sterna.Target(lambda x: 0.5 * x * x, {"x": sterna.Normal()})
+    states = np.random.default_rng(2).uniform(-EDGE, EDGE, (DRAWS, 1))
+    row = slice_row([0.3 * EDGE])
+    after, _, _ = apply_bound(target, Slice().bind(target), states, 1.0, kernel=kernel, parameters=row)
+    return after[:, 0]
+
+
+def test_states_at_which_reference_and_likelihood_cancel_have_density_zero():
+    """What is left of a density without a finite integral is a distribution, and it is left unchanged."""
+    assert stats.kstest(far_under_a_flat_target(), stats.uniform(-EDGE, 2 * EDGE).cdf).pvalue > LEVEL
+
+
+def test_without_the_edge_rounding_errors_are_explored():
+    kernel = load("explorers/slice.py", [("= -1e13", "= -math.inf")], compiled=True).explore
+    assert np.abs(far_under_a_flat_target(kernel)).max() > 100 * EDGE

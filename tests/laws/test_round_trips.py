@@ -5,6 +5,7 @@ import functools
 import exact
 import numpy as np
 import pytest
+from kernels import slice_row
 
 import sterna
 from sterna.engine.program import EXPLORE
@@ -58,7 +59,7 @@ def counts_after_every_scan(last, n_scans):
     plan = Plan(
         block=target.block, explore=address_of(explore, EXPLORE), explorer_data=np.array([COORDINATE.ctypes.data]),
         explorations=1, scheme=DEO,
-        schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile([1.0, 1.0, 1.0], (last + 1, 1)),
+        schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile(slice_row([1.0]), (last + 1, 1)),
         pivot=np.zeros(last), centre=np.zeros(last + 1), seed=1, round_number=1, n_scans=n_scans, thin=1,
     )  # fmt: skip
     statistics, stream = np.zeros((last + 1, 2)), new_stream()

@@ -11,7 +11,7 @@ from runs import check_mean
 from ways import WAYS, AsPython, compiled
 
 import sterna
-from sterna.reference.fitted_reference import FittedMap, FittedReference
+from sterna.reference.fitted_reference import FittedMap, FittedReference, independent_draws
 
 PRECISION = np.linalg.inv(np.array([[4.0, 1.9], [1.9, 1.0]]))
 
@@ -104,14 +104,14 @@ def test_a_normal_distribution_is_met_by_its_own_fit():
 @pytest.mark.parametrize("name", ["correlated", "two modes"])
 def test_a_likelihood_that_keeps_the_old_distribution_is_caught(name, monkeypatch):
     """The constant of the first distribution stays in the ratio, while states are drawn from the last."""
-    set_moments = FittedMap.set_moments
+    set_parameters = FittedMap.set_parameters
 
-    def forgets(self, mean, covariance):
+    def forgets(self, mean, factor):
         constant = self.constant.copy()
-        set_moments(self, mean, covariance)
+        set_parameters(self, mean, factor)
         self.constant[:] = constant if constant[0] != 0 else self.constant
 
-    monkeypatch.setattr(FittedMap, "set_moments", forgets)
+    monkeypatch.setattr(FittedMap, "set_parameters", forgets)
     with pytest.raises(AssertionError):
         check(name)
 
@@ -122,7 +122,7 @@ def test_states_that_are_not_carried_over_are_caught():
     states = np.random.default_rng(1).standard_normal((5, 4))
     before = [target.space.values(state) for state in states]
     densities = [sum(target.log_densities(state)) - jacobian(target, state) for state in states]
-    carried = target.fitted.refit(np.random.default_rng(2).normal(1.0, 0.5, (100, 4)))(states)
+    carried = target.fitted.refit(np.random.default_rng(2).normal(1.0, 0.5, (1, 100, 4)))(states)
     for old, state, density in zip(before, carried, densities, strict=True):
         new = target.space.values(state)
         for name in BOUNDED:
@@ -163,7 +163,7 @@ def gradient(s, p, w):
 @pytest.mark.parametrize("beta", [0.0, 0.6, 1.0])
 def test_gradient(way, beta):
     target = sterna.Target(way(bounded), FittedReference(BOUNDED), gradient=way(gradient)).prepare()
-    target.fitted.refit(np.random.default_rng(3).normal(0.3, 0.5, (200, 4)))
+    target.fitted.refit(np.random.default_rng(3).normal(0.3, 0.5, (1, 200, 4)))
     u = np.array([0.3, -0.2, 0.4, 0.5])
     for i in range(4):
         up, down = u.copy(), u.copy()
@@ -182,10 +182,10 @@ def test_compiled_and_plain_give_the_same_bits():
     assert len({target.log_densities(u) for target in targets}) == 1
 
 
-def test_the_fit_is_a_mean_over_the_last_distribution_and_the_draws():
+def test_the_fit_is_a_mean_over_the_last_distribution_and_the_later_draws():
     target = sterna.Target(correlated, FittedReference(2, start=[1.0, 2.0], scale=3.0)).prepare()
-    draws = np.random.default_rng(4).standard_normal((50, 2))
-    points = np.array([1.0, 2.0]) + 3.0 * draws
+    draws = np.random.default_rng(4).standard_normal((1, 100, 2))
+    points = np.array([1.0, 2.0]) + 3.0 * draws[0, 50:]
     target.fitted.refit(draws)
     # the previous distribution counts as 10 + 2 * 2 draws
     weights = np.array([14 / 64, 50 / 64])
@@ -195,16 +195,55 @@ def test_the_fit_is_a_mean_over_the_last_distribution_and_the_draws():
     assert target.fitted.factor @ target.fitted.factor.T == pytest.approx(second - np.outer(mean, mean), rel=1e-12)
 
 
+def refitted(draws, rounds=1):
+    """Return the standard deviations and means of a standard normal distribution that is fitted repeatedly."""
+    fitted = sterna.Target(correlated, FittedReference(2, scale=1.0)).prepare().fitted
+    for _ in range(rounds):
+        fitted.refit(draws)
+    return np.sqrt(np.diag(fitted.factor @ fitted.factor.T)), fitted.mean
+
+
+@pytest.mark.parametrize("far", [1e3, 1e10, 1e200])
+def test_draws_that_ran_away_leave_a_fit_that_has_a_factor(far):
+    """By the covariance of draws at 1e10, all other digits are lost; these count as three deviations away."""
+    draws = np.random.default_rng(6).standard_normal((1, 200, 2))
+    draws[0, 150:, 0] = far * np.arange(1.0, 51.0)
+    scale, mean = refitted(draws)
+    assert np.isfinite(mean).all()
+    assert (scale > 0.5).all()
+    assert (scale < 3 * math.sqrt(2)).all()
+
+
+def test_a_chain_that_hardly_moves_does_not_make_its_reference_narrow():
+    """A random walk of steps 0.001 over 2000 draws, repeatedly; independent draws of this spread are followed."""
+    rng = np.random.default_rng(7)
+    stuck = np.cumsum(rng.normal(0.0, 1e-3, (1, 2000, 2)), axis=1)
+    assert (refitted(stuck)[0] > 0.3).all()
+    quick = rng.normal(0.0, stuck.std(), (1, 2000, 2))
+    assert (refitted(quick)[0] < 0.2).all()
+
+
+def test_the_effective_number_of_draws():
+    """Of an autoregressive series with coefficient 0.9, n (1 - 0.9)/(1 + 0.9); it scatters by some 20 %."""
+    rng = np.random.default_rng(8)
+    series = np.zeros((2, 4000, 2))
+    series[:, :, 0] = rng.standard_normal((2, 4000))
+    for k in range(1, 4000):
+        series[:, k, 1] = 0.9 * series[:, k - 1, 1] + rng.standard_normal(2)
+    assert independent_draws(series) == pytest.approx(8000 * 0.1 / 1.9, rel=0.5)
+    assert independent_draws(series[:, :6]) == 1.0
+
+
 def test_saved_parameters_give_the_same_bits():
     first, second = (sterna.Target(two_modes, FittedReference(2)).prepare() for _ in range(2))
-    first.fitted.refit(np.random.default_rng(4).normal(1.0, 3.0, (50, 2)))
+    first.fitted.refit(np.random.default_rng(4).normal(1.0, 3.0, (1, 50, 2)))
     mean, factor = first.fitted.parameters()
     second.fitted.set_parameters(mean, factor)
     state = np.array([0.3, -1.2])
     assert first.log_densities(state) == second.log_densities(state)
     assert np.array_equal(first.space.values(state)["x"], second.space.values(state)["x"])
     # they are copies: a later fit changes neither
-    first.fitted.refit(np.random.default_rng(5).normal(9.0, 3.0, (50, 2)))
+    first.fitted.refit(np.random.default_rng(5).normal(9.0, 3.0, (1, 50, 2)))
     assert first.log_densities(state) != second.log_densities(state)
     assert not np.array_equal(mean, first.fitted.mean)
 

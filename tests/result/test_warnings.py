@@ -17,6 +17,7 @@ from sterna.result.warnings import (
     RUNS_PER_FALSE_ALARM,
     disagreeing_estimators,
     diverging_trajectories,
+    few_effective_draws,
     few_restarts,
     moved_evidence,
     too_few_chains,
@@ -36,6 +37,8 @@ KINDS = {
     "evidence": "Estimators of the evidence disagree",
     "copies": "Copies disagree",
     "converged": "The target chain has not converged",
+    "effective": "The target chain moves slowly",
+    "outside": "have no finite integral",
 }
 
 
@@ -346,3 +349,31 @@ def test_a_target_chain_that_has_not_converged_is_told_from_copies_that_disagree
     result = normal(20, 20.0, n_chains=12, n_rounds=0, n_scans=500, explorer=sterna.Slice(passes=0.05))
     assert "converged" in kinds(result)
     assert "copies" not in kinds(result)
+
+
+# ------------------------------------------------------------------------------------------------ slow and far draws
+
+
+def series(memory, n=4000):
+    """Return a stand-in for a result whose log-likelihood is an autoregressive series."""
+    rng, found = np.random.default_rng(1), np.zeros((1, n))
+    for k in range(1, n):
+        found[0, k] = memory * found[0, k - 1] + rng.standard_normal()
+    settings = SimpleNamespace(n_copies=1)
+    return SimpleNamespace(log_likelihood=found, summary_rows=lambda: iter(()), settings=settings, explorations=3)
+
+
+def test_a_small_effective_sample_size_is_named():
+    """The series of coefficient 0.98 has 40 effective draws of 4000, that of 0.9 has 210; 300 draws are not counted."""
+    text = few_effective_draws(series(0.98))
+    assert text is not None
+    assert "independent ones of log_likelihood" in text
+    assert "explorations=6" in text
+    assert few_effective_draws(series(0.9)) is None
+    assert few_effective_draws(series(0.9, n=300)) is None
+
+
+def test_a_target_without_a_finite_integral_is_named():
+    """Flat under a normal reference: draws are limited only by where both logarithms cancel to rounding errors."""
+    result = sterna.sample(lambda x: 0.5 * x * x, {"x": sterna.Normal()}, n_rounds=8, explorer="slice", progress=False)
+    assert "outside" in kinds(result)

@@ -113,8 +113,8 @@ def test_a_lost_state_is_noticed(tiny_blocks, tmp_path):
     assert continued(lambda state: state) == whole
     faults = {
         "states": lambda s: s.copies[0].states.fill(0.1),
-        "index process": lambda s: s.copies[0].leg.fill(0),
-        "widths": lambda s: s.tuned.parameters[:, 2:4].__imul__(1.5),
+        "index process": lambda s: np.subtract(1, s.copies[0].leg, out=s.copies[0].leg),
+        "widths": lambda s: s.tuned.parameters[:, 3:5].__imul__(1.5),
         "pivot": lambda s: s.tuned.pivot.__iadd__(0.1),
         "sums": lambda s: s.records[0].rejection.fill(0.0),
         "scans": lambda s: s.scans_done.__isub__(np.minimum(s.scans_done, 1)),

@@ -6,7 +6,9 @@ from numba import types
 
 from sterna.engine.program import EVALUATIONS, EXPLORE, N_LOG_DENSITIES, refresh, view
 from sterna.engine.round import call_explore, draw_states
+from sterna.explorers.shared.slice_widths import MAX_DOUBLINGS, Parameters
 from sterna.ground.compilation import address_of, as_pointer, row
+from sterna.ground.rows import new_row
 from sterna.ground.streams import new_stream, scan_key, start_stream
 
 
@@ -39,6 +41,13 @@ def logs_of(target, states):
     log_densities = np.zeros((len(states), N_LOG_DENSITIES))
     _evaluate(target.block, states, log_densities)
     return log_densities
+
+
+def slice_row(widths, first_widths=None, rounds=0, doublings=MAX_DOUBLINGS):
+    """Return slice sampling's parameters of a chain: one pass over coordinates of the given widths."""
+    n, first = len(widths), widths if first_widths is None else first_widths
+    values = {"updates": n, "count": n, "rounds": rounds, "widths": widths, "first_widths": first}
+    return new_row(Parameters, (n,), **values, doublings=doublings)
 
 
 def apply(target, kernel, states, beta, parameters, times=10, seed=1, n_statistics=None, data=None, statistics=None):

@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import (
     LOG_LIKELIHOOD,
@@ -20,42 +18,31 @@ from sterna.explorers.base import Bound, Draw, all_coordinates, annealed, first_
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.gibbs import draw_value
 from sterna.explorers.shared.options import as_typed, check_flag, check_passes
+from sterna.explorers.shared.slice_widths import (
+    DRAWS_FOR_SPREAD,
+    Parameters,
+    Statistics,
+    first_doublings,
+    first_widths,
+    tune_widths,
+)
 from sterna.ground.compilation import compiled, inlined, int_pointer
-from sterna.ground.rows import columns, field_pointer, fields, new_row, size_of, sizes
+from sterna.ground.rows import field_pointer, new_row, size_of
 from sterna.ground.streams import Stream, exponential, uniform
-from sterna.ground.values import BINARY, HUGE, INTEGER
+from sterna.ground.values import BINARY, INTEGER
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-MAX_DOUBLINGS = 30
 # A shrinkage divides the interval by e on average, so that this many lead from the longest interval to the shortest.
 MAX_SHRINKS = 2000
-DRAWS_FOR_SPREAD = 100
-# Doubling makes an interval up to 2^30 times as long, which must still be a finite number.
-MIN_WIDTH, MAX_WIDTH = 1e-300, 2.0**-32 * HUGE
+
+# Where the log-density of the reference is lower, it is the target's density only up to factors exp(0.002) and worse:
+# if the likelihood is a ratio of densities, it is as large, and their sum is rounding error. Such states would be kept
+# for their errors, so their density counts as zero. No reference draws them: a normal one is 4e6 deviations away.
+MIN_LOG_REFERENCE = -1e13
 
 # Types of line along which a slice runs, each compiled separately: integers, real numbers, and real numbers whose
 # reference is an independent normal distribution. The last is the most common and needs neither bounds nor branches.
 INTEGERS, REALS, NORMALS = 0, 1, 2
-
-(COUNT,) = sizes(1)
-
-
-@fields
-class Parameters:
-    """A chain's row of parameters: updates per scan, number of coordinates, their widths, those of the first round."""
-
-    updates = 1
-    count = 1
-    widths = COUNT
-    first_widths = COUNT
-
-
-@fields
-class Statistics:
-    """A chain's row of statistics: for each coordinate the sum of its moves, and how many updates moved it."""
-
-    moved = COUNT
-    moves = COUNT
 
 
 @inlined
@@ -76,13 +63,15 @@ def density_at(
     """
     if line == NORMALS:
         reference = normal_log_density(program.constants, 4 * i, position)
+        if reference < MIN_LOG_REFERENCE:
+            return -math.inf, -math.inf, -math.inf
         likelihood = coordinate_likelihood(program, x, i, here, position, log_densities)
         return annealed(reference, beta, likelihood), reference, likelihood
     value = position if line == REALS else math.floor(position + 0.5)
     if not (program.lower[i] <= value <= program.upper[i]):
         return -math.inf, -math.inf, -math.inf
     reference = coordinate_reference(program, x, i, here, value, log_densities)
-    if reference == -math.inf:
+    if reference < MIN_LOG_REFERENCE:
         return -math.inf, -math.inf, -math.inf
     if line == INTEGERS and value == here:
         likelihood = log_densities[LOG_LIKELIHOOD]
@@ -141,6 +130,7 @@ def slice_update(
     i: int,
     beta: float,
     width: float,
+    max_doublings: int,
     log_densities: FloatPointer,
     stream: Stream,
     line: int,
@@ -164,7 +154,7 @@ def slice_update(
         right = left + width
         at_left = density_at(program, x, i, here, left, beta, log_densities, line)[0]
         at_right = density_at(program, x, i, here, right, beta, log_densities, line)[0]
-        while doublings < MAX_DOUBLINGS and (at_left >= level or at_right >= level):
+        while doublings < max_doublings and (at_left >= level or at_right >= level):
             if uniform(stream) < 0.5:
                 left -= right - left
                 at_left = density_at(program, x, i, here, left, beta, log_densities, line)[0]
@@ -214,6 +204,7 @@ def sweep(
     coordinates = int_pointer(data[0])
     updates, count = int(parameters[Parameters.updates]), int(parameters[Parameters.count])
     widths = field_pointer(parameters, Parameters.widths, count)
+    limits = field_pointer(parameters, Parameters.doublings, count)
     moved, moves = (
         field_pointer(statistics, Statistics.moved, count),
         field_pointer(statistics, Statistics.moves, count),
@@ -225,12 +216,13 @@ def sweep(
         if program.value_type[i] == BINARY:
             draw_value(program, x, i, beta, log_densities, stream)
         else:
+            limit = int(limits[k])
             if independent and program.family[i] == NORMAL:
-                distance = slice_update(program, x, i, beta, widths[k], log_densities, stream, NORMALS)
+                distance = slice_update(program, x, i, beta, widths[k], limit, log_densities, stream, NORMALS)
             elif program.value_type[i] == INTEGER:
-                distance = slice_update(program, x, i, beta, widths[k], log_densities, stream, INTEGERS)
+                distance = slice_update(program, x, i, beta, widths[k], limit, log_densities, stream, INTEGERS)
             else:
-                distance = slice_update(program, x, i, beta, widths[k], log_densities, stream, REALS)
+                distance = slice_update(program, x, i, beta, widths[k], limit, log_densities, stream, REALS)
             moved[k] += distance
             moves[k] += 1.0 if distance > 0.0 else 0.0
         k += 1
@@ -309,8 +301,17 @@ class Slice:
         updates = updates_of(self.passes, count)
 
         def start(draw: Draw) -> FloatArray:
-            widths = first_widths(program, block, draw)
-            return new_row(Parameters, (count,), updates=updates, count=count, widths=widths, first_widths=widths)
+            draws = draw(DRAWS_FOR_SPREAD)[:, block]
+            widths = first_widths(program, block, draws)
+            return new_row(
+                Parameters,
+                (count,),
+                updates=updates,
+                count=count,
+                widths=widths,
+                first_widths=widths,
+                doublings=first_doublings(draws, widths),
+            )
 
         return Bound(
             kernel=target.kernels.get(explore, explore) if self.local else explore_whole,
@@ -320,47 +321,3 @@ class Slice:
             n_statistics=size_of(Statistics, count),
             tune=partial(tune_widths, program, block),
         )
-
-
-def first_widths(program: Program, block: IntArray, draw: Draw) -> FloatArray:
-    """Return the widths of the first round, for every chain: the spread of draws from the reference.
-
-    The spread of a reference with many scales is far below its largest draws. Doubling must be able to span these too,
-    otherwise a chain that came there would never leave.
-    """
-    draws = draw(DRAWS_FOR_SPREAD)[:, block]
-    value_type, lower, upper = program.value_type[block], program.lower[block], program.upper[block]
-    with np.errstate(over="ignore"):
-        spread = 2.0 * np.median(np.abs(draws - np.median(draws, axis=0)), axis=0)
-        span = np.minimum(draws.max(axis=0) - draws.min(axis=0), HUGE)
-    widths = np.maximum(spread, 2.0**-20 * span)
-    widths = np.where(widths > 0, widths, 1.0)
-    widths = np.where(value_type == INTEGER, np.maximum(widths, 2.0), widths)
-    # A small finite set is an interval itself: there is nothing to double or to tune.
-    small = (value_type == INTEGER) & (upper < lower + 32)
-    return np.where(small, np.inf, _clip_widths(program, block, widths))
-
-
-def tune_widths(program: Program, block: IntArray, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
-    """Return new widths by chain: three times the mean move, which is the mean length of a slice.
-
-    Two uniform points of an interval are on average a third of its length apart. A coordinate that did not move returns
-    to its first width, because the ends of its last interval may have been equal as floating-point numbers.
-    """
-    count, tuned = len(block), parameters.copy()
-    moved, moves = columns(statistics, Statistics.moved, count), columns(statistics, Statistics.moves, count)
-    with np.errstate(over="ignore"):
-        widths = _clip_widths(program, block, 3.0 * (moved / np.maximum(moves, 1.0)))
-    first = columns(parameters, Parameters.first_widths, count)
-    columns(tuned, Parameters.widths, count)[:] = np.where((moved > 0) & np.isfinite(first), widths, first)
-    return tuned
-
-
-def _clip_widths(program: Program, block: IntArray, widths: FloatArray) -> FloatArray:
-    """Keep widths within the support, and within what can be doubled without overflow."""
-    integer = program.value_type[block] == INTEGER
-    with np.errstate(over="ignore"):
-        support = program.upper[block] - program.lower[block]
-    smallest = np.where(integer, 1.0, MIN_WIDTH)
-    largest = np.asarray(np.minimum(support + integer, MAX_WIDTH))
-    return np.clip(widths, smallest, np.maximum(largest, smallest))

@@ -28,10 +28,20 @@ from sterna.reference.space import (
     space_of,
 )
 from sterna.reference.sticks import add_stick_jacobian_slope, stick_log_jacobian
+from sterna.tuning.memory import effective_size
 from sterna.types import FloatArray
 
 # Standard deviations of the first normal distribution, for coordinates without and with bounds.
 SCALE_OF_UNBOUNDED, SCALE_OF_BOUNDED = 10.0, 2.0
+
+# States of the first rounds, still on their way to the target, can be hundreds of standard deviations away, and a fit
+# to a few of them would be a needle in a wrong direction. A draw counts as at most so many deviations (root mean square
+# over coordinates) from the mean of the last distribution, so that a fit is at most so much wider than the last.
+MAX_GROWTH = 3.0
+
+# Draws count as at most so many times the effective number of the slowest coordinate: the spread of a chain that hardly
+# moves is far below that of the target, and a reference fitted to it would keep the chain where it is.
+MAX_INEFFICIENCY = 10.0
 
 NOTE = (
     "The reference was fitted to the target while tuning: a mode that no replica visited in these rounds is missing, "
@@ -46,7 +56,7 @@ class FittedReference:
     The function given to `sterna.sample` is then the whole log-density, for instance log-prior plus log-likelihood. The
     path of distributions g^(1 - beta) density^beta leads to it from a normal distribution g, and `log_evidence` is the
     logarithm of its integral. Bounded variables are normal after a logarithm or a logit. After every tuning round
-    except the last, g is fitted again to the mean and covariance of the target chain.
+    except the last, g is fitted again to the mean and covariance of the target chain's later draws.
 
     A prior is the safer reference: if it is wide, replicas visit all of its support. Here the first g must provide
     that, so give a start and a scale that cover all possible modes: one that no replica visits while tuning is missed.
@@ -224,6 +234,26 @@ def pull_back(
         gradient[i] += u[i]
 
 
+def near_the_last(points: FloatArray) -> FloatArray:
+    """Bring points that are far from the last distribution nearer, along the ray from its mean."""
+    # divided first, so that squares are finite
+    largest = np.maximum(np.abs(points).max(axis=-1, keepdims=True), 1.0)
+    distance = largest * np.sqrt(np.mean((points / largest) ** 2, axis=-1, keepdims=True))
+    return np.asarray(points * (MAX_GROWTH / np.maximum(distance, MAX_GROWTH)))
+
+
+def independent_draws(draws: FloatArray) -> float:
+    """Return the effective number of draws (copies, draws, coordinates) of the slowest coordinate.
+
+    Each copy's halves count as series of their own, so that a drift shows. Of a few draws it cannot be known: 1.
+    """
+    half = draws.shape[1] // 2
+    if half < 4:
+        return 1.0
+    halves = np.concatenate([draws[:, :half], draws[:, -half:]])
+    return min(effective_size(halves[:, :, i]) for i in range(draws.shape[2]))
+
+
 class FittedMap:
     """The state map of a fitted reference: standard normal u, unconstrained mean + factor u, variables."""
 
@@ -266,23 +296,27 @@ class FittedMap:
     def refit(self, draws: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Fit the distribution to draws of the target chain, and return the map from old states to new ones.
 
-        The last distribution, with its covariance, counts as 10 + 2 d draws, too few to determine a covariance: as long
-        as the mean is far off the fit stays wide, and the first one is forgotten as rounds grow longer.
+        Draws are (copies, draws, coordinates). The last distribution, with its covariance, counts as 10 + 2 d draws,
+        too few to determine a covariance: as long as the mean is far off the fit stays wide, and the first one is
+        forgotten as rounds grow longer, unless the draws hardly move.
         """
         from scipy.linalg import solve_triangular
 
-        old_mean, old_factor = self.parameters()
-        points = old_mean + draws @ old_factor.T
-        share = len(points) / (len(points) + 10 + 2 * self.dimension)
-        found = points.mean(axis=0)
-        mean = (1 - share) * old_mean + share * found
-        covariance = (1 - share) * (old_factor @ old_factor.T + np.outer(old_mean - mean, old_mean - mean))
-        covariance += share * ((points - mean).T @ (points - mean) / len(points))
-        self.set_moments(mean, covariance)
+        # in coordinates of the last distribution, where it is standard normal: the new covariance is at least a share
+        # of the identity and always has a factor
+        n = self.dimension
+        kept = near_the_last(draws[:, draws.shape[1] // 2 :])
+        number = min(float(kept.shape[0] * kept.shape[1]), MAX_INEFFICIENCY * independent_draws(kept))
+        points = kept.reshape(-1, n)
+        share = number / (number + 10 + 2 * n)
+        shift = share * points.mean(axis=0)
+        covariance = (1 - share) * (np.eye(n) + np.outer(shift, shift))
+        covariance += share * ((points - shift).T @ (points - shift) / len(points))
+        stretch = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+        self.set_parameters(self.mean + self.factor @ shift, np.tril(self.factor @ stretch))
 
         def carry(states: FloatArray) -> FloatArray:
-            centred = old_mean + states @ old_factor.T - self.mean
-            carried: FloatArray = solve_triangular(self.factor, centred.T, lower=True).T
+            carried: FloatArray = solve_triangular(stretch, (states - shift).T, lower=True).T
             return carried
 
         return carry

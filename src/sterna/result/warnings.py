@@ -1,6 +1,7 @@
 """Whether to believe a run: each warning says what is wrong, the number, what is normal and what to do."""
 
 import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,12 @@ MIN_SCANS_TO_COMPARE = 256
 # A larger R-hat means that copies, or the halves of one copy, have different distributions.
 MAX_R_HAT = 1.05
 
+# With a smaller effective sample size, of at least this many draws, means and standard errors are guesses.
+MIN_EFFECTIVE_DRAWS, MIN_DRAWS_TO_COUNT = 50, 400
+
+# A larger range of the target's log-likelihoods means that some draws are far outside the reference.
+MAX_RANGE = 1e6
+
 # R-hat is computed for the first scalars only, because a large posterior would take too long.
 MAX_SCALARS_CHECKED = 20
 
@@ -42,6 +49,8 @@ def warnings_of(result: "Result") -> list[str]:
         disagreeing_estimators,
         moved_evidence,
         disagreeing_copies,
+        few_effective_draws,
+        draws_outside_the_reference,
     )
     return [text for check in checks if (text := check(result)) is not None]
 
@@ -189,11 +198,7 @@ def moved_evidence(result: "Result") -> str | None:
 
 def disagreeing_copies(result: "Result") -> str | None:
     """Check R-hat of the log-likelihood and of the first scalars, over all copies and within each."""
-    scalars = itertools.chain(
-        [("log_likelihood", summary_of(result.log_likelihood))],
-        itertools.islice(result.summary_rows(), MAX_SCALARS_CHECKED),
-    )
-    name, row = max(scalars, key=lambda entry: np.nan_to_num(entry[1]["r_hat"], nan=0.0))
+    name, row = max(_checked_scalars(result), key=lambda entry: np.nan_to_num(entry[1]["r_hat"], nan=0.0))
     if not row["r_hat"] > MAX_R_HAT:
         return None
     each_converged = result.settings.n_copies > 1 and row["r_hat_within"] <= MAX_R_HAT
@@ -202,4 +207,39 @@ def disagreeing_copies(result: "Result") -> str | None:
         f"{what}: R-hat of {name} is {row['r_hat']:.2f} over all copies and {row['r_hat_within']:.2f} within the worst "
         f"copy (normal: below {MAX_R_HAT}), with an effective sample size of {row['ess_bulk']:.0f}. "
         "Use more scans (n_rounds or n_scans)."
+    )
+
+
+def _checked_scalars(result: "Result") -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield summaries of the log-likelihood and of the first scalars."""
+    yield "log_likelihood", summary_of(result.log_likelihood)
+    yield from itertools.islice(result.summary_rows(), MAX_SCALARS_CHECKED)
+
+
+def few_effective_draws(result: "Result") -> str | None:
+    """Warn of a small effective sample size, unless R-hat shows that already."""
+    n_draws = result.log_likelihood.size
+    if n_draws < MIN_DRAWS_TO_COUNT or disagreeing_copies(result) is not None:
+        return None
+    name, row = min(_checked_scalars(result), key=lambda entry: np.nan_to_num(entry[1]["ess_bulk"], nan=np.inf))
+    if not row["ess_bulk"] < MIN_EFFECTIVE_DRAWS:
+        return None
+    return (
+        f"The target chain moves slowly: its {n_draws} draws count as {row['ess_bulk']:.0f} independent ones of {name} "
+        f"(normal: at least {MIN_EFFECTIVE_DRAWS}), so that its mean and its standard error are poorly known. Use more "
+        f"scans (n_rounds or n_scans), or more exploration (explorations={2 * result.explorations})."
+    )
+
+
+def draws_outside_the_reference(result: "Result") -> str | None:
+    """Warn of draws so far outside the reference that its log-density nearly cancels the log-likelihood."""
+    found = result.log_likelihood
+    low, high = float(found.min()), float(found.max())
+    if not high - low > MAX_RANGE:
+        return None
+    return (
+        f"The target's draws have log-likelihoods from {low:.3g} to {high:.3g} (normal: within {MAX_RANGE:.0e} of each "
+        "other): some are so far outside the reference that the logarithms of both densities cancel. The target may "
+        "have no finite integral (check improper priors), or far heavier tails than the reference: use proper priors, "
+        "or a wider reference with heavier tails."
     )

@@ -153,8 +153,8 @@ def total_evaluations(state: RunState) -> tuple[int, int]:
 def _refit(runtime: Runtime, state: RunState, copies: tuple[Copy, ...]) -> None:
     """Fit the reference to the target chain's draws of all copies, and evaluate all replicas again."""
     fitted = runtime.target.fitted
-    draws = np.concatenate([record.draws[:, -1] for record in state.records])
-    if fitted is None or len(draws) == 0:
+    draws = np.stack([record.draws[:, -1] for record in state.records])
+    if fitted is None or draws.size == 0:
         return
     carry = fitted.refit(draws)
     runtime.teams.send_functions_again()
