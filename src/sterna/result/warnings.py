@@ -30,6 +30,9 @@ MIN_SCANS_TO_COMPARE = 256
 # A larger R-hat means that copies, or the halves of one copy, have different distributions.
 MAX_R_HAT = 1.05
 
+# With fewer independent draws for each half of a copy, a larger R-hat is always a warning.
+MIN_ESS_OF_HALF = 4
+
 # Of the scalars whose R-hat is larger, so many with the largest are compared with their errors.
 MAX_SUSPECTS = 20
 
@@ -241,7 +244,8 @@ def explained_r_hat(ess: float, chains: int, scalars: int) -> float:
     """
     from scipy.special import fdtri
 
-    if not ess > 0:
+    # errors from so few draws explain nothing
+    if not ess > MIN_ESS_OF_HALF * chains:
         return MAX_R_HAT
     chance = 1.0 / (RUNS_PER_FALSE_ALARM * scalars)
     quantile = float(fdtri(chains - 1, max(ess - 1.0, 1.0), 1.0 - chance))
