@@ -41,7 +41,8 @@ def test_json_is_one_object_and_nothing_else():
     assert set(result["timing"]) == {"compile", "tuning", "sampling"}
     assert set(result["summary"]) == {"x[0]", "x[1]"}
     assert set(result["summary"]["x[0]"]) == {
-        "mean", "mcse", "sd", "ess_bulk", "r_hat", "ess_within", "r_hat_within",
+        "mean", "mcse", "sd", "q5", "median", "q95", "ess", "ess_bulk", "r_hat", "mcse_series", "ess_series",
+        "ess_within", "r_hat_within",
     }  # fmt: skip
     assert result["warnings"] == []
     assert "round 5" in done.stderr

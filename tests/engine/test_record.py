@@ -11,7 +11,6 @@ from sterna.engine.record import (
     MAX_BATCHES,
     Bridges,
     Moments,
-    Record,
     Stones,
     add_chains,
     add_pairs,
@@ -35,10 +34,10 @@ def random_energies(n_scans, scale=1.0, zeros=0.0):
     return after, before
 
 
-def recorded(after, before, keep_energies=False, centre=CENTRE):
+def recorded(after, before, centre=CENTRE):
     """Record energies scan by scan; replicas change their chains as they would by swaps."""
     n_scans = len(after)
-    record = new_record(n_scans, N_CHAINS, 1, 0, 1, keep_energies)
+    record = new_record(n_scans, N_CHAINS, 1, 0, 1)
     accepted, log_densities = np.zeros(N_CHAINS - 1), np.zeros((N_CHAINS, 3))
     rng = np.random.default_rng(3)
     for scan in range(1, n_scans + 1):
@@ -227,17 +226,9 @@ def test_logistic():
 # ------------------------------------------------------------------------------------------------ what is kept
 
 
-def test_energies_are_kept_only_if_asked():
+def test_energies_are_those_of_the_chains():
     after, before = random_energies(30, zeros=0.2)
-    assert recorded(after, before).energies.shape == (0, N_CHAINS)
-    assert np.array_equal(recorded(after, before, keep_energies=True).energies, after)
-
-
-def test_keeping_energies_changes_nothing_else():
-    after, before = random_energies(30, zeros=0.2)
-    plain, kept = recorded(after, before), recorded(after, before, keep_energies=True)
-    for name in set(Record._fields) - {"energies", "positions", "draws", "log_likelihood"}:
-        assert np.array_equal(getattr(plain, name), getattr(kept, name)), name
+    assert np.array_equal(recorded(after, before).energies, after)
 
 
 @pytest.mark.parametrize(("n_scans", "thin", "kept"), [(10, 3, 1), (10, 1, 4), (10, 10, 2), (5, 2, 0)])

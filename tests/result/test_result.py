@@ -78,7 +78,7 @@ def test_what_is_printed(result):
     """The answer comes first: whether to trust it, the posterior, the evidence; the rounds are last."""
     lines = str(result).splitlines()
     assert lines[0].startswith("quadratic, 62 scans of 5 chains in 2 copies: ")
-    assert lines[2].split() == ["variable", "mean", "±", "error", "sd", "ess", "r-hat"]
+    assert lines[2].split() == ["variable", "mean", "±", "error", "sd", "5", "%", "median", "95", "%", "ess", "r-hat"]
     assert lines[3].split()[:2] == ["a", f"{result.posterior['a'].mean().item():.4g}"]
     assert [line.split()[0] for line in lines[3:13]] == list(result.summary)
     assert repr(result.summary).splitlines() == lines[2:13]
@@ -167,7 +167,7 @@ def test_what_a_notebook_shows(result):
     page = Page(result._repr_html_())
     assert str(result).splitlines()[0] in page.text
     assert [row[0] for row in page.rows[1:11]] == list(result.summary)
-    assert page.rows[0] == ["variable", "mean", "± error", "sd", "ess", "r-hat"]
+    assert page.rows[0] == ["variable", "mean", "± error", "sd", "5 %", "median", "95 %", "ess", "r-hat"]
     assert page.rows[-1] == list(cells(result.last.row()))
     for text in (*result.warnings, *result.notes, str(result.log_evidence)):
         assert text in page.text

@@ -331,7 +331,7 @@ def test_copies_in_different_modes_disagree():
     assert row["r_hat"] > 1.05
     assert row["r_hat_within"] <= 1.05
     assert f"R-hat of {name} is {row['r_hat']:.2f} over all copies and {row['r_hat_within']:.2f} within" in text
-    assert f"effective sample size of {row['ess_bulk']:.0f}" in text
+    assert f"effective sample size of {row['ess']:.0f}" in text
 
 
 def test_one_copy_cannot_disagree():

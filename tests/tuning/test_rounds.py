@@ -44,7 +44,7 @@ def test_rows_of_the_table_are_what_the_rounds_say():
         assert row["max_rejection"] == one.rejection.max()
         assert row["restarts"] == sum(one.restarts_of_copies)
         assert row["log_evidence"] == one.log_evidence.value
-        assert row["error"] == one.log_evidence.error
+        assert row["error"] == pytest.approx(one.log_evidence.error, rel=0, abs=0, nan_ok=True)
     assert rows[-1]["log_evidence"] == result.log_evidence.value
     json.dumps(rows)
 
@@ -83,7 +83,8 @@ def test_table_prints_a_line_for_every_round_in_ninety_columns(shift):
         assert f"{one.restarts}/{one.predicted_restarts:.0f}" == parts[6]
         assert float(parts[7]) == pytest.approx(one.log_evidence.value, rel=1e-3)
         assert parts[8] == "±"
-        assert float(parts[9]) == pytest.approx(one.log_evidence.error, rel=1e-3, abs=1e-3, nan_ok=True)
+        error = math.nan if parts[9] == "unknown" else float(parts[9])
+        assert error == pytest.approx(one.log_evidence.error, rel=1e-3, abs=1e-3, nan_ok=True)
 
 
 def test_columns_stand_below_their_heads():
@@ -235,7 +236,7 @@ def test_summary_is_across_copies_and_within_them():
     found = summary_of(draws)
     assert found["mean"] == pytest.approx(draws.mean())
     assert found["sd"] == pytest.approx(draws.std(ddof=1))
-    assert found["ess_bulk"] == ess_bulk(draws)
+    assert found["ess_series"] == ess_bulk(draws)
     assert found["r_hat"] == r_hat(draws)
     assert found["ess_within"] == sum(ess_bulk(copy[None]) for copy in draws)
     assert found["r_hat_within"] == max(r_hat(copy[None]) for copy in draws)
@@ -260,7 +261,7 @@ def test_a_copy_that_drifts_shows_it_within():
 
 def test_summary_of_one_copy_is_the_same_within():
     found = summary_of(np.random.default_rng(7).standard_normal((1, 100)))
-    assert found["ess_within"] == found["ess_bulk"]
+    assert found["ess_within"] == found["ess_series"]
     assert found["r_hat_within"] == found["r_hat"]
 
 
@@ -274,7 +275,7 @@ def test_summary_of_a_run_has_all_of_it():
     rows = run().summary
     assert set(rows) == {f"z[{k}]" for k in range(10)}
     draws = run().posterior["z"].values[:, :, 3].astype(float)
-    assert rows["z[3]"] == summary_of(draws)
+    assert rows["z[3]"] == summary_of(draws, run().journeys)
 
 
 @pytest.mark.parametrize("scheme", ["deo", "seo"])

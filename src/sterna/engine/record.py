@@ -85,12 +85,10 @@ class Record(NamedTuple):
     log_likelihood: FloatArray
     """Their log-likelihoods: (draws, chains kept)."""
     energies: FloatArray
-    """Log-likelihoods of all chains after the exploration of each scan, if requested: (scans or 0, chains)."""
+    """Log-likelihoods of all chains after the exploration of each scan: (scans, chains)."""
 
 
-def new_record(
-    n_scans: int, n_chains: int, dimension: int, n_kept_chains: int, thin: int, keep_energies: bool = False
-) -> Record:
+def new_record(n_scans: int, n_chains: int, dimension: int, n_kept_chains: int, thin: int) -> Record:
     """Allocate everything that a round of `n_scans` writes."""
     batches = min(MAX_BATCHES, n_scans)
     edges = np.arange(batches + 1) * n_scans // batches
@@ -109,7 +107,7 @@ def new_record(
         trips=np.zeros(size_of(Trips), dtype=np.int64),
         draws=np.empty((draws, n_kept_chains, dimension)),
         log_likelihood=np.empty((draws, n_kept_chains)),
-        energies=np.empty((n_scans if keep_energies else 0, n_chains)),
+        energies=np.empty((n_scans, n_chains)),
     )
 
 
@@ -187,11 +185,9 @@ def add_chains(
     replica_of: IntArray,
 ) -> None:
     """Add the energies of all chains after the scan's exploration, and their products with those before it."""
-    keep = record.energies.shape[0] > 0
     for chain in range(replica_of.size):
         energy = log_densities[replica_of[chain], LOG_LIKELIHOOD]
-        if keep:
-            record.energies[scan - 1, chain] = energy
+        record.energies[scan - 1, chain] = energy
         if energy == -math.inf:
             # only a draw from the reference can have likelihood zero
             record.zeros[batch] += 1

@@ -32,4 +32,4 @@ def is_comparable(estimate: Estimate, best: Estimate) -> bool:
 
 def is_usable(estimate: Estimate) -> bool:
     """Whether an estimate of the log evidence is worth showing."""
-    return estimate.valid and estimate.error < MAX_ERROR and abs(estimate.bias) < MAX_ERROR
+    return estimate.valid and not estimate.error >= MAX_ERROR and abs(estimate.bias) < MAX_ERROR

@@ -26,7 +26,8 @@ _NOTE = f"{_BLOCK};padding:4px 10px;border-left:4px solid rgba(128,128,128,0.6);
 
 def html_of(result: "Result", max_rows: int = 20) -> str:
     """Return the report as HTML that contains all it needs."""
-    rows = [summary.cells(*row) for row in itertools.islice(result.summary_rows(), max_rows)]
+    shown = itertools.islice(result.summary_rows(), max_rows)
+    rows = [line for row in shown for line in summary.cells(*row)]
     others = rows_left_out(result, max_rows)
     parts = [
         f'<div style="{_BLOCK};font-weight:600">{escape(verdict(result))}</div>',

@@ -99,9 +99,8 @@ def facts(result: "Result") -> list[tuple[str, str]]:
     """Return what parallel tempering measured, as pairs of a name and a text, the evidence first."""
     settings, seconds, acceptance = result.settings, result.timing, 1 - result.rejection
     copies = f" of {settings.n_copies} copies" if settings.n_copies > 1 else ""
-    low, high = result.log_evidence.interval()
     return [
-        ("log evidence", f"{result.log_evidence} (95 %: {low:.3f} to {high:.3f})"),
+        ("log evidence", _evidence(result)),
         ("", _estimators(result)),
         ("KL divergence", f"{result.divergences['kl_target_to_reference']} nats, of the target from the reference"),
         ("global barrier", _barrier(result)),
@@ -119,6 +118,13 @@ def facts(result: "Result") -> list[tuple[str, str]]:
             f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
         ),
     ]
+
+
+def _evidence(result: "Result") -> str:
+    """Return value and error, and the interval if the error is known."""
+    found = result.log_evidence
+    low, high = found.interval()
+    return f"{found} (95 %: {low:.3f} to {high:.3f})" if np.isfinite(found.error) else str(found)
 
 
 def _estimators(result: "Result") -> str:

@@ -14,21 +14,23 @@ from numpy.typing import ArrayLike
 from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.ground.attributes import explains_attributes
-from sterna.reference.space import axis_labels, coordinates_of, dims_of
-from sterna.result.diagnostics import summary_of
+from sterna.reference.space import coordinates_of, dims_of
 from sterna.result.evidence_table import EvidenceTable
+from sterna.result.expectation import expectation
 from sterna.result.other_names import ITEM, OTHER_NAMES
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import SampledTarget, Values
-from sterna.result.summary import Summary
+from sterna.result.scalars import scalars_of
+from sterna.result.summary import Row, Summary, rows_of
 from sterna.result.text import count
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.chains import saturated
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence_curve import EvidenceCurve
+from sterna.tuning.journeys import journeys_of_draws
 from sterna.tuning.path_integrals import path_integral
 from sterna.tuning.rounds import Round
-from sterna.types import BoolArray, FloatArray, IndexArray
+from sterna.types import BoolArray, FloatArray, IndexArray, IntArray
 
 if TYPE_CHECKING:
     import xarray
@@ -312,61 +314,48 @@ class Result:
 
     @cached_property
     def summary(self) -> Summary:
-        """Mean, its standard error, standard deviation, bulk sample size and R-hat of every scalar of the posterior.
+        """Mean, its standard error, quantiles, sample size, R-hat and modes of every scalar of the posterior.
 
-        A dictionary of dictionaries, which prints as a table. Sample size and R-hat are over all copies; `ess_within`
-        is the sum of the sample sizes of each copy alone, and `r_hat_within` the largest R-hat of one copy.
+        A dictionary of dictionaries, which prints as a table; scalars come before vectors. `sterna.result.summary` says
+        what the entries are.
         """
         return Summary(self.summary_rows())
 
-    def summary_rows(self) -> Iterator[tuple[str, dict[str, float]]]:
-        """Yield the rows of the summary one by one, because a large posterior takes long."""
-        for name, values in self.values.items():
-            axes = axis_labels(name, values.shape[2:], self.target.view)
-            for index in np.ndindex(*values.shape[2:]):
-                entry = ",".join(str(axis[k]) for axis, k in zip(axes, index, strict=True))
-                label = f"{name}[{entry}]" if index else name
-                yield label, summary_of(values[(slice(None), slice(None), *index)].astype(np.float64))
+    def summary_rows(self) -> Iterator[tuple[str, Row]]:
+        """Yield the rows of the summary some at a time, because a large posterior takes long."""
+        for names, draws in scalars_of(self.values, self.target.view):
+            yield from zip(names, rows_of(draws, self.journeys), strict=True)
+
+    @cached_property
+    def journeys(self) -> IntArray:
+        """The journey to which each draw of the target chain belongs: (copies, draws).
+
+        A journey is one replica's stay between two visits to the reference. Where modes are far apart, draws of
+        different journeys alone are independent.
+        """
+        return journeys_of_draws(self.last.positions, self.settings.thin)
+
+    def mean(self, function: Callable[..., ArrayLike]) -> Estimate:
+        """Return the posterior mean of a function of the variables, with an error that knows the journeys.
+
+        The function takes the `posterior`, and returns a number for every draw. If it returns True or False, the mean
+        is a probability: its interval stays between 0 and 1, and it has an error even if the event was never seen.
+
+        >>> import sterna
+        >>> result = sterna.sample(sterna.models.normal(2), n_chains=4, n_rounds=8, progress=False)
+        >>> abs(result.mean(lambda posterior: posterior["x"][..., 0] ** 2).value - 0.2) < 0.1
+        True
+        >>> low, high = result.mean(lambda posterior: posterior["x"][..., 0] > 0).interval()
+        >>> 0 < low < high < 1
+        True
+        """
+        return expectation(function(self.posterior), self.journeys)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result without its draws, as numbers and lists that JSON can hold."""
-        settings = self.settings
-        return {
-            "target": self.target.name,
-            "seed": settings.seed,
-            "scheme": settings.scheme,
-            "explorer": self.explorer,
-            "explorations": self.explorations,
-            "n_chains": settings.n_chains,
-            "n_copies": settings.n_copies,
-            "n_rounds": settings.n_rounds,
-            "n_scans": settings.n_scans,
-            "schedule": self.schedule.tolist(),
-            "rejection": self.rejection.tolist(),
-            "global_barrier": self.global_barrier,
-            "zero_share": self.last.zero_share,
-            "log_evidence": self.log_evidence.to_dict(),
-            "evidence_name": self.evidence_name,
-            "evidence": {name: estimate.to_dict() for name, estimate in self.evidence.items()},
-            "evidence_curve": self.evidence_curve.value.tolist(),
-            "divergences": {name: estimate.to_dict() for name, estimate in self.divergences.items()},
-            "restarts": self.restarts,
-            "predicted_restarts": self.predicted_restarts,
-            "first_restart": self.first_restart,
-            "round_trips": self.round_trips,
-            "round_trip_rate": self.round_trip_rate,
-            "predicted_round_trip_rate": self.predicted_round_trip_rate,
-            "optimal_round_trip_rate": self.optimal_round_trip_rate,
-            "energy_autocorrelation": self.energy_autocorrelation.tolist(),
-            "rounds": self.rounds.rows(),
-            "evaluations": self.evaluations,
-            "gradient_evaluations": self.gradient_evaluations,
-            "diverged": self.diverged.tolist(),
-            "timing": self.timing,
-            "summary": self.summary,
-            "warnings": self.warnings,
-            "notes": self.notes,
-        }
+        from sterna.result.plain_numbers import plain_numbers
+
+        return plain_numbers(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Give pickle and deepcopy the fields without the target's functions; properties are computed again."""

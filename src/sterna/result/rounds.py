@@ -1,5 +1,6 @@
 """The table of rounds."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,8 @@ class Rounds(list[Round]):
 
 
 def _short(number: float) -> str:
+    if math.isnan(number):
+        return "unknown"
     return f"{number:.3f}" if abs(number) < 1e5 else f"{number:.3g}"
 
 

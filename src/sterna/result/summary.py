@@ -1,18 +1,41 @@
-"""Means, errors, effective sample sizes and R-hat of a posterior, as a dictionary that prints as a table."""
+"""The posterior in numbers: a row per scalar, as a dictionary that prints as a table, with the modes of each.
+
+- `mean`, `sd`, `q5`, `median`, `q95`: of the draws of all copies.
+- `mcse`, `ess`: standard error of the mean, and the number of independent draws that would have it. They account for
+  the autocorrelation of the draws and for the journeys that brought them, and are NaN for a scalar that never varied.
+- `mcse_series`, `ess_series`: those of the series alone. `ess_bulk` is another name of `ess`.
+- `r_hat` over all copies, and `r_hat_within` the largest of one copy; `ess_within`: sum of the series' sample sizes of
+  each copy alone.
+- `modes`, if there are several: the share of the draws in each, with its error and interval, and the same numbers of
+  the draws in it.
+"""
 
 import itertools
+import math
 from collections.abc import Iterable
+from typing import Any, TypeAlias
 
-COLUMNS = ("variable", "mean", "± error", "sd", "ess", "r-hat")
+import numpy as np
+
+from sterna.result.diagnostics import summaries_of
+from sterna.result.modes import find_modes
+from sterna.tuning.mean_errors import share_of
+from sterna.types import FloatArray, IntArray
+
+# Numbers by name; `modes`, if there are several, is a list of such rows.
+Row: TypeAlias = dict[str, Any]
+
+COLUMNS = ("variable", "mean", "± error", "sd", "5 %", "median", "95 %", "ess", "r-hat")
 # What the heads of columns mean, for readers of a report.
 EXPLANATION = (
-    "± error: standard error of the mean; ess: effective number of draws; r-hat: below 1.05 if all copies, and both "
-    "halves of each, have the same distribution."
+    "± error: standard error of the mean; 5 %, 95 %: quantiles; ess: effective number of draws, which are no more "
+    "independent than the journeys that brought them; r-hat: below 1.05 if all copies, and both halves of each, have "
+    "the same distribution."
 )
 MAX_ROWS = 60
 
 
-class Summary(dict[str, dict[str, float]]):
+class Summary(dict[str, Row]):
     """Rows by the name of a scalar; prints as a table of its first rows."""
 
     def __repr__(self) -> str:
@@ -21,22 +44,61 @@ class Summary(dict[str, dict[str, float]]):
         return table_of(itertools.islice(self.items(), MAX_ROWS)) + more
 
 
-def table_of(rows: Iterable[tuple[str, dict[str, float]]]) -> str:
+def rows_of(draws: FloatArray, journeys: IntArray) -> list[Row]:
+    """Summarise quantities, (quantities, copies, draws): numbers, and their modes if there are several."""
+    rows: list[Row] = [dict(row) for row in summaries_of(draws, journeys)]
+    for row, one in zip(rows, draws, strict=True):
+        modes = find_modes(one, row["ess"])
+        if len(modes) > 1:
+            row["modes"] = [_row_of_mode(one, (one > mode.low) & (one <= mode.high), journeys) for mode in modes]
+    return rows
+
+
+def _row_of_mode(draws: FloatArray, inside: Any, journeys: IntArray) -> Row:
+    share = share_of(inside, journeys)
+    values = draws[inside]
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
+    return {
+        "share": share.value,
+        "share_error": share.error,
+        "share_interval": list(share.interval()),
+        "mean": float(values.mean()),
+        "sd": float(values.std()),
+        "q5": float(low),
+        "median": float(median),
+        "q95": float(high),
+    }
+
+
+def table_of(rows: Iterable[tuple[str, Row]]) -> str:
     """Return rows as aligned lines of text: names to the left, numbers to the right."""
-    lines = [COLUMNS, *(cells(name, row) for name, row in rows)]
+    lines = [COLUMNS, *itertools.chain.from_iterable(cells(name, row) for name, row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
     )
 
 
-def cells(name: str, row: dict[str, float]) -> tuple[str, ...]:
-    """Return one line of the table, under COLUMNS."""
-    return (
+def cells(name: str, row: Row) -> list[tuple[str, ...]]:
+    """Return the lines of a variable under COLUMNS: one, and one for each of its modes if there are several."""
+    error, ess = row["mcse"], row["ess"]
+    first = (
         name,
         f"{row['mean']:.4g}",
-        f"{row['mcse']:.2g}",
-        f"{row['sd']:.4g}",
-        f"{row['ess_bulk']:.0f}",
+        "unknown" if math.isnan(error) else f"{error:.2g}",
+        *(f"{row[key]:.4g}" for key in ("sd", "q5", "median", "q95")),
+        "unknown" if math.isnan(ess) else f"{ess:.0f}",
         f"{row['r_hat']:.3f}",
     )
+    modes = (
+        (
+            f"  {mode['share']:.0%} ± {100 * mode['share_error']:.0f} %",
+            f"{mode['mean']:.4g}",
+            "",
+            *(f"{mode[key]:.4g}" for key in ("sd", "q5", "median", "q95")),
+            "",
+            "",
+        )
+        for mode in row.get("modes", [])
+    )
+    return [first, *modes]

@@ -22,7 +22,9 @@ def record_bytes(settings: Settings, n_chains: int) -> int:
     """Return the bytes of what else grows with scans: the chain of each replica, also while tuning, and energies."""
     tuning_scans: int = 2 ** (settings.n_rounds + 1) - 2
     positions = 2 * (tuning_scans + settings.n_scans)
-    energies = BYTES * settings.n_scans if settings.keep_log_likelihoods else 0
+    # of one round at a time
+    last_round: int = 2**settings.n_rounds
+    energies = BYTES * max(settings.n_scans, last_round)
     return settings.n_copies * n_chains * (positions + energies)
 
 
@@ -52,8 +54,7 @@ def check_memory(settings: Settings, n_chains: int, dimension: int, bound: Bound
     if records > draws:
         raise OptionError(
             f"{start} {in_bytes(records)} to follow {how} through n_rounds={settings.n_rounds}, in which round r has "
-            f"2**r scans, and n_scans={n_scans}. Give fewer of them"
-            f"{' or keep_log_likelihoods=False' if settings.keep_log_likelihoods else ''}."
+            f"2**r scans, and n_scans={n_scans}. Give fewer of them."
         )
     of_all = "" if settings.keep == "target" else ' keep="target",'
     raise OptionError(

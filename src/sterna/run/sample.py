@@ -13,6 +13,7 @@ from typing import Any
 
 from sterna.engine.callback import LIKELIHOOD
 from sterna.engine.interrupts import check_interrupts, holds_interrupts, interruptible, watch_interrupts
+from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.explorers.base import Explorer
 from sterna.explorers.best import Best
@@ -282,6 +283,11 @@ def finish(runtime: Runtime, state: RunState) -> Result | RunState:
     return result
 
 
+def _kept(record: Record, keep_log_likelihoods: bool) -> Record:
+    """Return what a result keeps of a record: log-likelihoods of all chains only if asked for."""
+    return record if keep_log_likelihoods else record._replace(energies=record.energies[:0].copy())
+
+
 def result_of(runtime: Runtime, state: RunState) -> Result:
     """Return what a run has found whose sampling phase is done."""
     bound, target = runtime.bound, runtime.target
@@ -291,7 +297,7 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
         explorer=bound.chosen(state.tuned.parameters) or runtime.explorer.name,
         settings=replace(state.settings, n_chains=state.tuned.n_chains),
         rounds=Rounds([*state.rounds, summarise(state)]),
-        records=list(state.records),
+        records=[_kept(record, state.settings.keep_log_likelihoods) for record in state.records],
         evaluations=evaluations,
         gradient_evaluations=gradients,
         diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),

@@ -18,6 +18,7 @@ from sterna.tuning.energies import Energies
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence import Evidence
 from sterna.tuning.evidence_curve import EvidenceCurve
+from sterna.tuning.journey_influence import JourneyInfluence
 from sterna.tuning.rounds import Round
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -28,7 +29,7 @@ CLASSES: dict[str, Any] = {
     found.__name__: found
     for found in (
         RunState, Tuned, FittedDistribution, Seconds, Settings, Cost, Copy, Record, Round, Evidence, EvidenceCurve,
-        Energies, Estimate,
+        Energies, Estimate, JourneyInfluence,
     )
 }  # fmt: skip
 

@@ -112,13 +112,11 @@ def begin_round(runtime: Runtime, state: RunState) -> RunState:
     else:
         # a fitted reference is fitted to the target chain's draws
         kept = 0 if runtime.target.fitted is None else 1
-    keep_all = state.is_sampling and settings.keep_log_likelihoods
     return replace(
         state,
         statistics=tuple(np.zeros((n_chains, runtime.bound.n_row)) for _ in state.copies),
         records=tuple(
-            new_record(state.n_scans, n_chains, runtime.target.dimension, kept, state.thin, keep_all)
-            for _ in state.copies
+            new_record(state.n_scans, n_chains, runtime.target.dimension, kept, state.thin) for _ in state.copies
         ),
         scans_done=np.zeros(settings.n_copies, dtype=np.int64),
     )

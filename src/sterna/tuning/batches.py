@@ -13,6 +13,7 @@ import numpy as np
 
 from sterna.engine.record import Record
 from sterna.tuning.estimate import Estimate
+from sterna.tuning.journeys import error_of_sum
 from sterna.tuning.memory import effective_size
 from sterna.types import FloatArray
 
@@ -84,11 +85,25 @@ def standard_errors(influence: FloatArray) -> FloatArray:
     return np.array([standard_error(influence[:, :, k])[0] for k in range(influence.shape[2])])
 
 
-def estimate(value: float, influence: FloatArray, bias: float = 0.0, least_variance: float = 0.0) -> Estimate:
-    """Return a value with the error that its influence shows, or with the theoretical minimum if that is larger."""
+def estimate(
+    value: float,
+    influence: FloatArray,
+    bias: float = 0.0,
+    least_variance: float = 0.0,
+    journeys: FloatArray | None = None,
+) -> Estimate:
+    """Return a value with the error that its influence shows, or with the theoretical minimum if that is larger.
+
+    `journeys` is the influence of each journey: batches see what is correlated over time, journeys what only a new
+    journey changes, which may be too rare for batches. The larger error counts.
+    """
     if not math.isfinite(value):
         return Estimate(value, math.nan, 1.0, bias)
     error, freedom = standard_error(influence)
-    # an error of NaN, from too few batches, stays NaN
+    if journeys is not None:
+        clustered, freedom_of_journeys = error_of_sum(journeys)
+        # an error of NaN, from too few batches, stays NaN
+        if error < clustered:
+            error, freedom = float(clustered), float(freedom_of_journeys)
     least = math.sqrt(least_variance)
     return Estimate(float(value), least if error < least else error, freedom, bias)

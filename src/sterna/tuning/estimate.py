@@ -52,6 +52,7 @@ class Estimate:
 
     value: float
     error: float
+    """NaN if it is unknown, because too little was seen to estimate it; shown as "unknown"."""
     freedom: float = math.inf
     """Degrees of freedom of the error, for intervals."""
     bias: float = 0.0
@@ -61,7 +62,7 @@ class Estimate:
         return float(self.value)
 
     def __str__(self) -> str:
-        text = f"{_readable(self.value)} ± {_readable(self.error)}"
+        text = f"{_readable(self.value)} ± {'unknown' if math.isnan(self.error) else _readable(self.error)}"
         return text if self.bias == 0 else f"{text} (bias about {_readable(self.bias)})"
 
     def __repr__(self) -> str:
@@ -74,7 +75,8 @@ class Estimate:
             return format(str(self), form)
         fill, align, sign, width, *digits = (part or "" for part in found.groups())
         number = "".join(digits)
-        text = f"{self.value:{sign}{number}} ± {self.error:{number}}"
+        error = "unknown" if math.isnan(self.error) else f"{self.error:{number}}"
+        text = f"{self.value:{sign}{number}} ± {error}"
         if self.bias != 0:
             text += f" (bias about {self.bias:{number}})"
         return format(text, f"{fill}{align or '>'}{width}")
@@ -159,11 +161,13 @@ class Estimate:
         return math.isfinite(self.value)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Interval that covers the true value with probability `level`; a bias widens it on both sides."""
-        advice = "give the probability that the interval covers the true value, between 0 and 1, such as 0.95"
-        probability = check_number("level", level, 0.0, advice, 1.0)
-        if probability in (0.0, 1.0):
-            raise OptionError(f"level={level!r} is not valid: {advice}.")
+        """Interval that covers the true value with probability `level`; a bias widens it on both sides.
+
+        If the error is unknown, it is the whole line.
+        """
+        probability = check_level(level)
+        if math.isnan(self.error):
+            return -math.inf, math.inf
         half = self.error * student_quantile(0.5 + 0.5 * probability, self.freedom) + abs(self.bias)
         return self.value - half, self.value + half
 
@@ -295,6 +299,15 @@ def _exp(number: float) -> float:
 
 def _readable(number: float) -> str:
     return f"{number:.4f}" if abs(number) < 1e6 else f"{number:.6g}"
+
+
+def check_level(level: float) -> float:
+    """Check the level of an interval."""
+    advice = "give the probability that the interval covers the true value, between 0 and 1, such as 0.95"
+    probability = check_number("level", level, 0.0, advice, 1.0)
+    if probability in (0.0, 1.0):
+        raise OptionError(f"level={level!r} is not valid: {advice}.")
+    return probability
 
 
 def student_quantile(probability: float, freedom: float) -> float:

@@ -6,7 +6,7 @@ neighbouring chains. Thermodynamic integration is reported beside them, with its
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from sterna.tuning.bennett import bennett
 from sterna.tuning.energies import Energies
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence_curve import EvidenceCurve, evidence_curve
+from sterna.tuning.journey_influence import JourneyInfluence
 from sterna.tuning.stepping_stones import backward_stones, combined_stones, forward_stones
 from sterna.tuning.steps import Steps
 from sterna.tuning.thermodynamic import thermodynamic_integration
@@ -63,7 +64,6 @@ class Evidence:
     """Influence of the batches on the best estimate."""
     least_variance: float
     """The least variance of the best estimate."""
-
     best_name: str
 
     @property
@@ -72,21 +72,35 @@ class Evidence:
         return self.estimates[self.best_name]
 
 
-def evidence(schedule: FloatArray, pivot: FloatArray, batches: Batches, energies: Energies) -> Evidence:
-    """Estimate the evidence by every estimator."""
+def evidence(
+    schedule: FloatArray,
+    pivot: FloatArray,
+    batches: Batches,
+    energies: Energies,
+    journeys: JourneyInfluence | None = None,
+) -> Evidence:
+    """Estimate the evidence by every estimator; errors are at least those that the journeys show."""
     steps = {name: estimator.steps(batches, pivot) for name, estimator in ESTIMATORS.items()}
-    estimates = {name: part.total() for name, part in steps.items()}
+    parts = None if journeys is None else journeys.evidence
+    estimates = {name: part.total(parts) for name, part in steps.items()}
     name = best_name(estimates)
     best = steps[name]
     return Evidence(
         estimates=estimates | thermodynamic_integration(schedule, energies),
-        curve=evidence_curve(schedule, best, energies),
+        curve=evidence_curve(schedule, best, energies, None if journeys is None else journeys.curve_error),
         differences={pair: steps[pair[0]].minus(steps[pair[1]]).total() for pair in COMPARED},
         best_steps=_first_finite([*(steps[other].value for other in PREFERENCE), pivot]),
         influence=best.influence.sum(axis=2),
         least_variance=float(np.sum(best.least_variance)),
         best_name=name,
     )
+
+
+def without_errors(evidence: Evidence) -> Evidence:
+    """Return the evidence with errors that are unknown, because nothing travelled from the reference to the target."""
+    estimates = {name: replace(one, error=math.nan, freedom=1.0) for name, one in evidence.estimates.items()}
+    curve = replace(evidence.curve, error=np.where(evidence.curve.schedule > 0, np.nan, 0.0))
+    return replace(evidence, estimates=estimates, curve=curve)
 
 
 def _first_finite(candidates: list[FloatArray]) -> FloatArray:

@@ -33,13 +33,18 @@ class EvidenceCurve:
             return np.where(at > 0, PiecewiseCubic(self.schedule, beyond, self.slope)(at), 0.0)
 
 
-def evidence_curve(schedule: FloatArray, steps: Steps, energies: Energies) -> EvidenceCurve:
+def evidence_curve(
+    schedule: FloatArray, steps: Steps, energies: Energies, error_of_journeys: FloatArray | None = None
+) -> EvidenceCurve:
     """Add up the steps; between them the curve follows its slopes at the betas, which are mean log-likelihoods."""
     with np.errstate(invalid="ignore"):
         # steps of a short round may be infinite, in both directions
         value = np.concatenate([[0.0], np.cumsum(steps.value)])
     drawn = standard_errors(np.cumsum(steps.influence, axis=2))
-    error = np.concatenate([[0.0], np.maximum(drawn, np.sqrt(np.cumsum(steps.least_variance)))])
+    least = np.sqrt(np.cumsum(steps.least_variance))
+    if error_of_journeys is not None:
+        least = np.maximum(least, np.nan_to_num(error_of_journeys))
+    error = np.concatenate([[0.0], np.maximum(drawn, least)])
     jump = math.log1p(-energies.zero_share) if energies.zero_share < 1 else -math.inf
     with np.errstate(invalid="ignore"):
         secants = np.diff(np.concatenate([[jump], value[1:]])) / np.diff(schedule)

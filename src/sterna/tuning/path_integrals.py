@@ -17,6 +17,7 @@ from sterna.tuning.batches import estimate
 from sterna.tuning.energies import Energies
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence import Evidence
+from sterna.tuning.journey_influence import JourneyInfluence
 from sterna.types import FloatArray
 
 
@@ -65,28 +66,40 @@ def path_integral(
     return integrate(schedule, values, influence)
 
 
-def kl_reference_to_target(evidence: Evidence, energies: Energies) -> Estimate:
+def kl_reference_to_target(
+    evidence: Evidence, energies: Energies, journeys: JourneyInfluence | None = None
+) -> Estimate:
     """KL(reference, target) = log Z(1)/Z(0) - E_0[log_likelihood]; infinite if the likelihood is zero on some draws."""
     if energies.zero_share > 0:
         return Estimate(math.inf, math.nan, 1.0)
     value = evidence.best.value - float(energies.mean[0])
     influence = evidence.influence - energies.influence[:, :, 0]
-    return estimate(value, influence, least_variance=evidence.least_variance)
+    parts = None if journeys is None else journeys.evidence - journeys.reference
+    return _if_known(evidence, estimate(value, influence, 0.0, evidence.least_variance, parts))
 
 
-def kl_target_to_reference(evidence: Evidence, energies: Energies) -> Estimate:
+def kl_target_to_reference(
+    evidence: Evidence, energies: Energies, journeys: JourneyInfluence | None = None
+) -> Estimate:
     """KL(target, reference) = E_1[log_likelihood] - log Z(1)/Z(0): the information gained from the data."""
     value = float(energies.mean[-1]) - evidence.best.value
     influence = energies.influence[:, :, -1] - evidence.influence
-    return estimate(value, influence, least_variance=evidence.least_variance)
+    parts = None if journeys is None else journeys.target - journeys.evidence
+    return _if_known(evidence, estimate(value, influence, 0.0, evidence.least_variance, parts))
 
 
-def symmetric_kl(energies: Energies) -> Estimate:
+def _if_known(evidence: Evidence, found: Estimate) -> Estimate:
+    """Return a divergence; its error is unknown if that of the evidence is."""
+    return replace(found, error=math.nan) if math.isnan(evidence.best.error) else found
+
+
+def symmetric_kl(energies: Energies, journeys: JourneyInfluence | None = None) -> Estimate:
     """Sum of both divergences, E_1[log_likelihood] - E_0[log_likelihood]: the path integral of the variance of V."""
     if energies.zero_share > 0:
         return Estimate(math.inf, math.nan, 1.0)
     value = float(energies.mean[-1] - energies.mean[0])
-    return estimate(value, energies.influence[:, :, -1] - energies.influence[:, :, 0])
+    parts = None if journeys is None else journeys.target - journeys.reference
+    return estimate(value, energies.influence[:, :, -1] - energies.influence[:, :, 0], journeys=parts)
 
 
 def fisher_rao_length(schedule: FloatArray, energies: Energies) -> Estimate:

@@ -17,7 +17,8 @@ from sterna.tuning.barrier import communication_barrier, placement_barrier, with
 from sterna.tuning.batches import merge, standard_error, standard_errors
 from sterna.tuning.energies import Energies, energies
 from sterna.tuning.estimate import Estimate
-from sterna.tuning.evidence import Evidence, evidence
+from sterna.tuning.evidence import Evidence, evidence, without_errors
+from sterna.tuning.journey_influence import JourneyInfluence, journey_influence
 from sterna.tuning.path_integrals import (
     fisher_rao_length,
     kl_reference_to_target,
@@ -25,6 +26,9 @@ from sterna.tuning.path_integrals import (
     symmetric_kl,
 )
 from sterna.types import FloatArray, IndexArray
+
+# With fewer restarts, what a run has seen may be any part of the target, and the error of the evidence is unknown.
+MIN_RESTARTS_FOR_ERROR = 3
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,9 @@ class Round:
     second_rejection: FloatArray
     """Mean rejection probability of swaps between chains two apart, if they were proposed."""
     evidence: Evidence
-    """All estimates of the evidence."""
+    """All estimates of the evidence; their errors are unknown with fewer than MIN_RESTARTS_FOR_ERROR restarts."""
+    journeys: JourneyInfluence = field(repr=False)
+    """How far each journey moves the evidence and the mean energies."""
     log_likelihoods: Energies
     """Mean, variance and autocorrelation of every chain's log-likelihood."""
     restarts_of_copies: tuple[int, ...]
@@ -142,9 +148,9 @@ class Round:
     def divergences(self) -> dict[str, Estimate]:
         """Distances between reference and target: Kullback-Leibler divergences, their sum, and Fisher-Rao length."""
         return {
-            "kl_reference_to_target": kl_reference_to_target(self.evidence, self.log_likelihoods),
-            "kl_target_to_reference": kl_target_to_reference(self.evidence, self.log_likelihoods),
-            "symmetric_kl": symmetric_kl(self.log_likelihoods),
+            "kl_reference_to_target": kl_reference_to_target(self.evidence, self.log_likelihoods, self.journeys),
+            "kl_target_to_reference": kl_target_to_reference(self.evidence, self.log_likelihoods, self.journeys),
+            "symmetric_kl": symmetric_kl(self.log_likelihoods, self.journeys),
             "fisher_rao_length": fisher_rao_length(self.schedule, self.log_likelihoods),
         }
 
@@ -188,6 +194,9 @@ def summarise_round(
     rejection = batches.mean(batches.rejection)
     influence = batches.influence(batches.rejection)
     moments = energies(batches, centre)
+    journeys = journey_influence(schedule, pivot, records, batches)
+    restarts = tuple(int(record.trips[Trips.restarts]) for record in records)
+    found = evidence(schedule, pivot, batches, moments, journeys)
     return Round(
         number=number,
         n_scans=int(records[0].scans.sum()),
@@ -198,9 +207,10 @@ def summarise_round(
         rejection_error=standard_errors(influence),
         total_rejection_error=standard_error(influence.sum(axis=2))[0],
         second_rejection=batches.mean(batches.second_rejection),
-        evidence=evidence(schedule, pivot, batches, moments),
+        evidence=found if sum(restarts) >= MIN_RESTARTS_FOR_ERROR else without_errors(found),
+        journeys=journeys,
         log_likelihoods=moments,
-        restarts_of_copies=tuple(int(record.trips[Trips.restarts]) for record in records),
+        restarts_of_copies=restarts,
         round_trips=sum(int(record.trips[Trips.round_trips]) for record in records),
         first_restarts=tuple(int(record.trips[Trips.first_restart]) or None for record in records),
         predicted_round_trip_rate=predicted_round_trip_rate(rejection, scheme),

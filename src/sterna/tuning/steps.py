@@ -19,11 +19,11 @@ class Steps:
     least_variance: FloatArray
     """Variance of every pair's estimate if all draws were independent, computed from the other chain of the pair."""
 
-    def total(self) -> Estimate:
-        """Return their sum, which estimates log Z(1)/Z(0)."""
+    def total(self, journeys: FloatArray | None = None) -> Estimate:
+        """Return their sum, which estimates log Z(1)/Z(0), given the influence of each journey on it."""
         with np.errstate(invalid="ignore"):
             value, influence = float(self.value.sum()), self.influence.sum(axis=2)
-        return estimate(value, influence, least_variance=float(np.sum(self.least_variance)))
+        return estimate(value, influence, least_variance=float(np.sum(self.least_variance)), journeys=journeys)
 
     def minus(self, other: "Steps") -> "Steps":
         """Return the differences between these estimates and others from the same draws."""

@@ -1,0 +1,47 @@
+"""A result without its draws, as numbers, texts and lists."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sterna.result.result import Result
+
+
+def plain_numbers(result: "Result") -> dict[str, Any]:
+    """Return what JSON can hold."""
+    settings = result.settings
+    return {
+        "target": result.target.name,
+        "seed": settings.seed,
+        "scheme": settings.scheme,
+        "explorer": result.explorer,
+        "explorations": result.explorations,
+        "n_chains": settings.n_chains,
+        "n_copies": settings.n_copies,
+        "n_rounds": settings.n_rounds,
+        "n_scans": settings.n_scans,
+        "schedule": result.schedule.tolist(),
+        "rejection": result.rejection.tolist(),
+        "global_barrier": result.global_barrier,
+        "zero_share": result.last.zero_share,
+        "log_evidence": result.log_evidence.to_dict(),
+        "evidence_name": result.evidence_name,
+        "evidence": {name: estimate.to_dict() for name, estimate in result.evidence.items()},
+        "evidence_curve": result.evidence_curve.value.tolist(),
+        "divergences": {name: estimate.to_dict() for name, estimate in result.divergences.items()},
+        "restarts": result.restarts,
+        "predicted_restarts": result.predicted_restarts,
+        "first_restart": result.first_restart,
+        "round_trips": result.round_trips,
+        "round_trip_rate": result.round_trip_rate,
+        "predicted_round_trip_rate": result.predicted_round_trip_rate,
+        "optimal_round_trip_rate": result.optimal_round_trip_rate,
+        "energy_autocorrelation": result.energy_autocorrelation.tolist(),
+        "rounds": result.rounds.rows(),
+        "evaluations": result.evaluations,
+        "gradient_evaluations": result.gradient_evaluations,
+        "diverged": result.diverged.tolist(),
+        "timing": result.timing,
+        "summary": result.summary,
+        "warnings": result.warnings,
+        "notes": result.notes,
+    }
