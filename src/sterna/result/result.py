@@ -18,6 +18,7 @@ from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.summary import Summary
 from sterna.result.text import count
+from sterna.search.check import Check
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.chains import saturated
 from sterna.tuning.estimate import Estimate
@@ -69,6 +70,8 @@ class Result:
     """Seconds for compilation, tuning and sampling."""
     notes: list[str]
     """What is worth knowing but no reason to worry, such as why a function was not compiled."""
+    search: Check = field(default_factory=Check, repr=False)
+    """The search for mass that the run has missed: how many climbs, how many optima, and what was missed."""
 
     @property
     def last(self) -> Round:
@@ -361,6 +364,7 @@ class Result:
             "evaluations": self.evaluations,
             "gradient_evaluations": self.gradient_evaluations,
             "diverged": self.diverged.tolist(),
+            "search": self.search.to_dict(),
             "timing": self.timing,
             "summary": self.summary,
             "warnings": self.warnings,

@@ -7,6 +7,7 @@ import numpy as np
 
 from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.diagnostics import summary_of
+from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
 from sterna.result.text import count
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
 from sterna.tuning.estimate import student_quantile
@@ -42,6 +43,9 @@ def warnings_of(result: "Result") -> list[str]:
         disagreeing_estimators,
         moved_evidence,
         disagreeing_copies,
+        missed_mass,
+        evidence_too_large,
+        light_tails,
     )
     return [text for check in checks if (text := check(result)) is not None]
 
