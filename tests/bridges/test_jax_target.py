@@ -12,6 +12,7 @@ from runs import check_mean
 import sterna
 from sterna.bridges import jax_batches
 from sterna.ground.user_function import uses_jax
+from sterna.search.check import Check
 
 Y = np.array([0.3, 1.2, -0.4, 2.0])
 REFERENCE = {
@@ -114,6 +115,9 @@ def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
         return type(made)(evaluate, made.slots, made.reason)
 
     monkeypatch.setattr("sterna.bridges.jax_target.batch_function_of", counted)
+    # the search for missed mass makes calls of its own
+    monkeypatch.setattr("sterna.run.tune.search_after_tuning", lambda runtime, state: state.search)
+    monkeypatch.setattr("sterna.run.sample.check_at_end", lambda runtime, state, log_evidence: Check())
     target = sterna.JaxTarget(normal, {"x": sterna.Normal(0, 1, shape=3)})
     calls.clear()
     result = sterna.sample(target, explorer=sterna.MALA(), n_chains=6, n_rounds=5, explorations=1, progress=False)

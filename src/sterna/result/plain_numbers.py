@@ -40,6 +40,7 @@ def plain_numbers(result: "Result") -> dict[str, Any]:
         "evaluations": result.evaluations,
         "gradient_evaluations": result.gradient_evaluations,
         "diverged": result.diverged.tolist(),
+        "search": result.search.to_dict(),
         "timing": result.timing,
         "summary": result.summary,
         "warnings": result.warnings,

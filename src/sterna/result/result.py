@@ -23,6 +23,7 @@ from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.scalars import scalars_of
 from sterna.result.summary import Row, Summary, rows_of
 from sterna.result.text import count
+from sterna.search.check import Check
 from sterna.theory.rates import optimal_n_chains, optimal_round_trip_rate
 from sterna.tuning.chains import saturated
 from sterna.tuning.estimate import Estimate
@@ -76,6 +77,8 @@ class Result:
     """Seconds for compilation, tuning and sampling."""
     notes: list[str]
     """What is worth knowing but no reason to worry, such as why a function was not compiled."""
+    search: Check = field(default_factory=Check, repr=False)
+    """The search for mass that the run has missed: how many climbs, how many optima, and what was missed."""
 
     @property
     def last(self) -> Round:

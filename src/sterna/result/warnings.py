@@ -8,6 +8,7 @@ import numpy as np
 
 from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.diagnostics import ess_bulks, r_hats, summary_of
+from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
 from sterna.result.scalars import scalars_of
 from sterna.result.text import count
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
@@ -62,6 +63,9 @@ def warnings_of(result: "Result") -> list[str]:
         disagreeing_copies,
         few_effective_draws,
         draws_outside_the_reference,
+        missed_mass,
+        evidence_too_large,
+        light_tails,
     )
     return [text for check in checks if (text := check(result)) is not None]
 

@@ -33,6 +33,7 @@ from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
 from sterna.run.options import Options, check_flag, make_settings
 from sterna.run.runtime import Runtime
+from sterna.run.search import check_at_end
 from sterna.run.start import SECONDS_FOR_PYMC, SECONDS_TO_COMPILE, start_run
 from sterna.run.state import RunState
 from sterna.run.tune import summarise, total_evaluations
@@ -292,14 +293,17 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
     """Return what a run has found whose sampling phase is done."""
     bound, target = runtime.bound, runtime.target
     evaluations, gradients = total_evaluations(state)
+    rounds = Rounds([*state.rounds, summarise(state)])
+    check = check_at_end(runtime, state, rounds[-1].log_evidence)
     return Result(
         target=sampled_target(target),
         explorer=bound.chosen(state.tuned.parameters) or runtime.explorer.name,
         settings=replace(state.settings, n_chains=state.tuned.n_chains),
-        rounds=Rounds([*state.rounds, summarise(state)]),
+        rounds=rounds,
         records=[_kept(record, state.settings.keep_log_likelihoods) for record in state.records],
-        evaluations=evaluations,
-        gradient_evaluations=gradients,
+        evaluations=evaluations + check.evaluations,
+        gradient_evaluations=gradients + check.gradients,
+        search=check,
         diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),
         notes=[*target.notes, *bound.python, *runtime.teams.notes, *state.notes, *runtime.teams.notes_of_deaths()],
         timing=asdict(state.seconds),

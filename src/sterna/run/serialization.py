@@ -14,6 +14,8 @@ from sterna.errors import OptionError
 from sterna.explorers.cost import Cost
 from sterna.result.settings import Settings
 from sterna.run.state import FittedDistribution, RunState, Seconds, Tuned
+from sterna.search.curvature import Optimum
+from sterna.search.search import Search
 from sterna.tuning.energies import Energies
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence import Evidence
@@ -29,7 +31,7 @@ CLASSES: dict[str, Any] = {
     found.__name__: found
     for found in (
         RunState, Tuned, FittedDistribution, Seconds, Settings, Cost, Copy, Record, Round, Evidence, EvidenceCurve,
-        Energies, Estimate, JourneyInfluence,
+        Energies, Estimate, JourneyInfluence, Search, Optimum,
     )
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from sterna.engine.line_evaluation import evaluate_points, evaluate_references, evaluate_stencils
 from sterna.engine.program import LOG_LIKELIHOOD
 from sterna.engine.record import new_record
 from sterna.engine.round import Copy, draw_states, end_scan, explore_some, find_start, new_copy, run_scans
@@ -110,8 +111,8 @@ def begin_round(runtime: Runtime, state: RunState) -> RunState:
     if state.is_sampling:
         kept = 1 if settings.keep == "target" else n_chains
     else:
-        # a fitted reference is fitted to the target chain's draws
-        kept = 0 if runtime.target.fitted is None else 1
+        # a fitted reference is fitted to the target chain's draws; a search begins at those of the last round
+        kept = 1 if runtime.target.fitted is not None or state.round_number == settings.n_rounds else 0
     return replace(
         state,
         statistics=tuple(np.zeros((n_chains, runtime.bound.n_row)) for _ in state.copies),
@@ -128,6 +129,10 @@ def load_engine(runtime: Runtime, state: RunState) -> None:
     seed, statistics, record = state.settings.seed, state.statistics[0], state.records[0]
     compile_for(find_start, block, seed, MAX_STARTING_DRAWS, 0, copy, 0, 1, stream)
     compile_for(draw_states, block, seed, copy.states, copy.at_work, stream)
+    points = np.zeros((1, runtime.target.dimension))
+    compile_for(evaluate_points, block, points, points, copy, 0, 1, stream)
+    compile_for(evaluate_stencils, block, points, points, points, copy, 0, 1, stream)
+    compile_for(evaluate_references, block, points, points, copy, 0, 1, stream)
     if runtime.evaluates_elsewhere:
         compile_for(explore_some, plan, statistics, 1, 0, copy, 0, 1, stream)
         compile_for(end_scan, plan, 0, copy, record, 1)

@@ -5,12 +5,13 @@ there with the same bits (see `sterna.run.serialization`). Compiled code writes 
 and records; everything else is replaced, never changed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sterna.engine.record import Record
 from sterna.engine.round import Copy
 from sterna.explorers.cost import Cost
 from sterna.result.settings import Settings
+from sterna.search.search import Search
 from sterna.tuning.rounds import Round
 from sterna.types import FloatArray, IntArray
 
@@ -83,6 +84,8 @@ class RunState:
     """Evaluations and gradients of replicas that no longer exist, as the number of chains has changed."""
     notes: tuple[str, ...]
     seconds: Seconds
+    search: Search = field(default_factory=Search)
+    """The optima that climbs have found after tuning."""
 
     @property
     def is_sampling(self) -> bool:

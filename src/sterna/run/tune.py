@@ -10,6 +10,7 @@ from sterna.engine.round import Copy, nearest_chains, refresh_some, resized
 from sterna.errors import EvaluationError
 from sterna.result.text import count
 from sterna.run.runtime import Runtime
+from sterna.run.search import search_after_tuning
 from sterna.run.start import begin_round
 from sterna.run.state import RunState, Tuned
 from sterna.tuning.chains import MAX_CHAIN_BOOST, explores_slowly, next_n_chains
@@ -58,10 +59,12 @@ def tune(runtime: Runtime, state: RunState) -> RunState:
     # the last tuning round has the reference of the sampling phase, so that everything is tuned to it
     if runtime.target.fitted is not None and state.round_number < state.settings.n_rounds:
         _refit(runtime, state, copies)
+    search = search_after_tuning(runtime, state) if last.number == state.settings.n_rounds else state.search
     return begin_round(
         runtime,
         replace(
             state,
+            search=search,
             round_number=state.round_number + 1,
             tuned=tuned,
             fitted=runtime.fitted_distribution(),

@@ -1,0 +1,172 @@
+"""The search for missed mass in a run: after tuning from the reference and all chains, at the end from the draws."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD
+from sterna.errors import Error
+from sterna.ground.values import HUGE, REAL
+from sterna.run.landscape import TargetLandscape
+from sterna.run.runtime import Runtime
+from sterna.run.state import RunState
+from sterna.search.check import Check
+from sterna.search.light_reference import upper_tail
+from sterna.search.missed_mass import Draws, discrepancies
+from sterna.search.search import Search, cost_of_climb, search
+from sterna.search.shares import effective_journeys, journeys_of
+from sterna.search.starts import along_the_diagonal, in_turn, with_other_integers
+from sterna.search.tails import light_tails
+from sterna.tuning.estimate import Estimate
+from sterna.types import FloatArray
+
+# The share of a run's evaluations that the search may add.
+SHARE = 0.05
+
+# The share of the evaluations of tuning that the search after it may add.
+SHARE_AFTER_TUNING = 0.03
+
+# The share of the budget at the end for climbs, and what they and estimates of mass leave for tails.
+FOR_CLIMBS, FOR_TAILS = 0.4, 0.3
+
+MAX_CLIMBS = 10_000
+
+# More draws than this are thinned before they are compared with ellipsoids.
+MAX_DRAWS = 4000
+
+# If no combination of the integers holds this share of the draws, fixing them leaves no mass to compare.
+LEAST_SHARE = 0.02
+
+
+def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
+    """Climb from draws of the reference and from the states of all chains, after the last tuning round."""
+    draws = _kept_draws(state)
+    if _reason_to_skip(runtime, draws):
+        return state.search
+    landscape = TargetLandscape(runtime, state.tuned.n_chains)
+    try:
+        return _searched(landscape, runtime, state, draws, _budget(runtime, state, SHARE_AFTER_TUNING), state.search)
+    except Error:
+        # the search at the end will meet it too, and says so
+        return state.search
+
+
+def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> Check:
+    """Climb from the draws too, and compare masses of optima and of tails with evidence and draws."""
+    draws = _kept_draws(state)
+    reason = _reason_to_skip(runtime, draws)
+    if reason:
+        return Check(skipped=reason)
+    landscape = TargetLandscape(runtime, state.tuned.n_chains)
+    budget = _budget(runtime, state, SHARE) - state.search.evaluations
+    every = -(-len(draws) // MAX_DRAWS)
+    known = Draws(landscape.points_of(draws[::every]), _n_journeys(state), log_evidence)
+    check = Check(climbs=state.search.climbs, optima=len(state.search.optima))
+    try:
+        found = _searched(landscape, runtime, state, draws, int(FOR_CLIMBS * budget), state.search)
+        check = replace(check, climbs=found.climbs, optima=len(found.optima))
+        rng = np.random.default_rng([state.settings.seed, state.round_number, 1])
+        for_mass = int((1.0 - FOR_TAILS) * budget) - landscape.spent
+        masses, estimated = discrepancies(landscape, found.optima, known, for_mass, rng)
+        check = replace(check, discrepancies=tuple(masses), masses=estimated)
+        check = _with_tails(check, landscape, runtime, known, _log_likelihoods(state)[::every], budget)
+    except Error as error:
+        check = replace(check, skipped=f"an evaluation failed. {error}")
+    return replace(
+        check,
+        evaluations=state.search.evaluations + landscape.evaluations,
+        gradients=state.search.gradients + landscape.gradients,
+    )
+
+
+def _with_tails(
+    check: Check, landscape: TargetLandscape, runtime: Runtime, draws: Draws, log_likelihoods: FloatArray, budget: int
+) -> Check:
+    """Look at the tails too, with what is left of the budget."""
+    program = runtime.target.program
+    open_ends = np.stack([program.lower <= -HUGE, program.upper >= HUGE], axis=1)
+    upper = upper_tail(log_likelihoods, draws.points[:, open_ends.any(axis=1) & landscape.free])
+    tails = light_tails(landscape, draws.points, draws.size, open_ends, budget - landscape.spent)
+    return replace(check, tails=tuple(tails), upper_tail=upper)
+
+
+def _n_journeys(state: RunState) -> float:
+    """Return how many journeys brought the draws of all copies."""
+    journeys, offset = [], 0
+    for record in state.records:
+        journeys.append(journeys_of(record.positions, state.thin) + offset)
+        offset = int(journeys[-1].max(initial=offset)) + 1
+    return min(effective_journeys(np.concatenate(journeys)), float(MAX_DRAWS))
+
+
+def _searched(
+    landscape: TargetLandscape, runtime: Runtime, state: RunState, draws: FloatArray, budget: int, before: Search
+) -> Search:
+    """Climb from all kinds of starts in turn, with a budget of evaluations."""
+    if budget < cost_of_climb(runtime.target.dimension):
+        return before
+    count = min(MAX_CLIMBS, budget)
+    starts = landscape.points_of(_starts(runtime, state, draws, count))
+    scales = _scales(landscape.points_of(draws))
+    found = search(landscape, starts, scales, budget, before)
+    return Search(
+        found.optima,
+        found.climbs,
+        before.evaluations + landscape.evaluations,
+        before.gradients + landscape.gradients,
+    )
+
+
+def _starts(runtime: Runtime, state: RunState, draws: FloatArray, count: int) -> FloatArray:
+    """Return starting states: half from the reference, the others from chains and draws, the best ones first."""
+    half = count // 2 + 1
+    reference = runtime.draw_reference(state.settings.seed, 2 * half)[half if state.is_sampling else 0 :][:half]
+    free = runtime.target.program.value_type == REAL
+    chains = np.concatenate([copy.states[copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf] for copy in state.copies])
+    some = draws[:: max(1, len(draws) // half)]
+    groups = [reference, along_the_diagonal(reference[: half // 2 + 1], free), chains[::-1]]
+    groups += [np.concatenate([draws[[int(_log_likelihoods(state).argmax())]], some])]
+    if not free.all() and runtime.target.program.log_reference == 0:
+        groups.append(with_other_integers(some, reference, free))
+    return in_turn(groups)[:count]
+
+
+def _scales(points: FloatArray) -> FloatArray:
+    """Return the width of the draws in every coordinate: half the distance of two quantiles."""
+    low, high = np.quantile(points, [0.16, 0.84], axis=0)
+    return np.asarray(np.maximum(0.5 * (high - low), 1e-6 * (1.0 + np.abs(points).max(axis=0))))
+
+
+def _log_likelihoods(state: RunState) -> FloatArray:
+    return np.concatenate([record.log_likelihood[:, -1] for record in state.records])
+
+
+def _kept_draws(state: RunState) -> FloatArray:
+    return np.concatenate([record.draws[:, -1] for record in state.records])
+
+
+def _reason_to_skip(runtime: Runtime, draws: FloatArray) -> str:
+    """Say why there is nothing to search, or nothing that could be compared; empty if there is."""
+    free = runtime.target.program.value_type == REAL
+    if not free.any():
+        return "there are no real variables"
+    if len(draws) < 2:
+        return "there are too few draws"
+    if not free.all():
+        counts = np.unique(draws[:, ~free], axis=0, return_counts=True)[1]
+        if counts.max() < LEAST_SHARE * len(draws):
+            return "every combination of the integer variables holds only a small share of the draws"
+    return ""
+
+
+def _budget(runtime: Runtime, state: RunState, share: float) -> int:
+    """Return how many evaluations a search may take, as a share of those that the run has made so far."""
+    counts = (
+        np.sum([copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0) for copy in state.copies], axis=0)
+        + state.evaluations
+    )
+    cost, program = runtime.target.measured_cost, runtime.target.program
+    spent = counts[0] + counts[1] * (2 if cost is None else cost.gradient)
+    # those of a local change cost less than those of a search, which change everything
+    whole = spent / program.dimension if program.likelihood_change != 0 else spent
+    return int(share * whole)

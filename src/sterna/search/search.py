@@ -1,0 +1,133 @@
+"""The search for optima: climbs in waves, as many as a budget pays for; each wave knows the optima before it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sterna.search.climb import DIFFERENCE, climb
+from sterna.search.curvature import Optimum, curvature_at
+from sterna.search.hill import Hill, hill_of
+from sterna.search.landscape import Landscape
+from sterna.types import BoolArray, FloatArray
+
+# An end of a climb this near an optimum, in squared units of its curvature, is the same optimum.
+SAME = 2.0
+
+# Beyond this number only optima with more mass than the least of them are kept.
+MAX_OPTIMA = 50
+
+# A climb goes on if the full curvature promises more than this, in nats, at some of these parts of the promised step.
+ON_RIDGE, LENGTHS, MAX_SETTLING = 0.1, (2.0, 1.0, 0.5, 0.2, 0.05), 6
+
+FIRST_WAVE, LARGEST_WAVE = 8, 1024
+
+# Starts that are left for climbs that end only near an optimum.
+MAX_SECOND = 1000
+
+
+@dataclass(frozen=True)
+class Search:
+    """What climbs have found."""
+
+    optima: tuple[Optimum, ...] = ()
+    """By estimated mass, the largest first."""
+    climbs: int = 0
+    evaluations: int = 0
+    gradients: int = 0
+
+
+def search(landscape: Landscape, starts: FloatArray, scales: FloatArray, budget: int, before: Search) -> Search:
+    """Climb from starts, in their order, until `budget` evaluations are spent; go on from the optima found before.
+
+    With the first half of the budget, climbs end as soon as one evaluation tells whose hill they are on. With the
+    rest they end only near an optimum, because what is far from a hill may hide another.
+    """
+    hills, done = [hill_of(landscape, optimum) for optimum in before.optima], 0
+    began = landscape.spent
+    for far, share in ((True, 0.5), (False, 1.0)):
+        until = began + int(share * budget)
+        cost, size = float(cost_of_climb(len(scales))), FIRST_WAVE
+        last = len(starts) - (min(MAX_SECOND, len(starts) // 2) if far else 0)
+        while done < last:
+            wave = starts[done : min(last, done + min(size, int((until - landscape.spent) / cost)))]
+            # a small wave costs as much overhead as a large one
+            if len(wave) < min(FIRST_WAVE, last - done):
+                break
+            spent = landscape.spent
+            hills = climb_wave(landscape, wave, scales, hills, far, until)
+            done += len(wave)
+            cost = max(1.5 * (landscape.spent - spent) / len(wave), 2.0)
+            size = min(4 * size, LARGEST_WAVE)
+    return replace(before, optima=tuple(hill.optimum for hill in hills), climbs=before.climbs + done)
+
+
+def climb_wave(
+    landscape: Landscape, wave: FloatArray, scales: FloatArray, hills: list[Hill], far: bool, until: int
+) -> list[Hill]:
+    """Climb from some starts, and return the hills with those that were found."""
+    ended = climb(landscape, wave, scales, Leaving(hills, landscape, far), until)
+    found = list(hills)
+    for k in np.argsort(-ended.values, kind="stable"):
+        if np.isfinite(ended.values[k]) and not ended.stopped[k]:
+            _add(landscape, found, ended.points[k], float(ended.values[k]), ended.steps[k], until)
+    return sorted(found, key=lambda hill: -hill.optimum.log_mass)[:MAX_OPTIMA]
+
+
+def cost_of_climb(dimension: int) -> int:
+    """Return about how many evaluations a climb takes, before any was made."""
+    return 10 * (2 * dimension + 1)
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Says which climbs need not go on, because they are on a known hill."""
+
+    hills: Sequence[Hill]
+    landscape: Landscape
+    far: bool
+    """Whether also those that are far from its optimum."""
+
+    def __call__(self, points: FloatArray, values: FloatArray) -> BoolArray:
+        """Return whether each climb may end."""
+        leave = np.zeros(len(points), dtype=bool)
+        for hill in self.hills:
+            leave |= hill.holds(self.landscape, points, values, self.far)
+        return leave
+
+
+def _add(
+    landscape: Landscape, hills: list[Hill], point: FloatArray, value: float, steps: FloatArray, until: int
+) -> None:
+    """Add the end of a climb, unless it is a known optimum."""
+    for hill in hills:
+        if hill.optimum.ellipsoid.distances(point[None], landscape.free)[0] < SAME:
+            return
+    optimum = settled(landscape, point, value, steps, until)
+    if optimum is not None:
+        hills.append(hill_of(landscape, optimum))
+
+
+def settled(landscape: Landscape, point: FloatArray, value: float, steps: FloatArray, until: int) -> Optimum | None:
+    """Return the optimum near the end of a climb, or None if the density is zero next to it.
+
+    A climb ends on a narrow ridge, along which its metric promises nothing. The full curvature promises more, and then
+    the climb goes on from the best point in that direction.
+    """
+    for _ in range(MAX_SETTLING):
+        found = curvature_at(landscape, point, value, steps)
+        if found is None:
+            return None
+        optimum, slopes = Optimum(point.copy(), value, found[0]), found[1]
+        white = slopes * found[0] if found[0].ndim == 1 else slopes @ found[0]
+        if white @ white < 2.0 * ON_RIDGE or landscape.spent >= until:
+            return optimum
+        trials = np.tile(point, (len(LENGTHS), 1))
+        trials[:, landscape.free] += np.outer(LENGTHS, optimum.ellipsoid.scaled(white[None])[0])
+        values = landscape.values(trials)
+        best = int(values.argmax())
+        if not values[best] > value + 0.1 * ON_RIDGE:
+            return optimum
+        ended = climb(landscape, trials[best : best + 1], steps / DIFFERENCE, None, until)
+        point, value, steps = ended.points[0], float(ended.values[0]), ended.steps[0]
+    return optimum

@@ -1,0 +1,129 @@
+"""The search for missed mass in complete runs: what it finds, what it costs, and that nothing else depends on it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sterna
+from sterna.run import sample as run
+from sterna.run import search, tune
+from sterna.search.check import Check
+from sterna.search.search import Search
+
+REFERENCE = {"x": sterna.Normal(0, 5, shape=2), "s": sterna.HalfNormal(2.0)}
+OPTIONS = {"n_rounds": 7, "explorer": "slice", "progress": False}
+
+
+def plain(x, s):
+    return -8.0 * ((x[0] - 1) ** 2 + (x[1] + 1) ** 2) - 3.0 * (s - 1) ** 2
+
+
+def rows(x, s):
+    return np.array([plain(a, b) for a, b in zip(x, s, strict=True)])
+
+
+def spike_on_slab(x):
+    square = np.sum(x * x)
+    spike = np.log(100.0) - 0.5 * square / 1e-4 - x.size * np.log(0.01)
+    slab = -0.5 * square / 1e-2 - x.size * np.log(0.1)
+    return np.logaddexp(spike, slab) - 0.5 * x.size * np.log(2 * np.pi)
+
+
+def test_a_spike_on_a_slab_is_found():
+    """The slab has log Z = 0, with the spike it is log 101. Found in all of the seeds that were tried."""
+    result = sterna.sample(
+        spike_on_slab, {"x": sterna.Uniform(-0.5, 0.5, shape=20)}, n_rounds=9, explorer="slice", progress=False
+    )
+    assert result.log_evidence.value < 1
+    (warning,) = [text for text in result.warnings if "Mass was missed" in text]
+    (found,) = result.search.discrepancies
+    assert math.log(40) < found.log_mass < math.log(100)
+    assert np.abs(found.centre).max() < 0.02
+    assert f"{found.log_mass:.2f}" in warning
+    assert f"{found.log_allowed:.2f}" in warning
+    assert 0 < result.search.evaluations < 0.055 * result.evaluations
+    assert result.search.optima == 1
+    assert f"{result.search.climbs} climbs to 1 optimum; see the warning" in str(result)
+    assert result.to_dict()["search"]["discrepancies"][0]["share"] == 0
+
+
+@pytest.fixture(scope="module")
+def compiled_run():
+    return sterna.sample(plain, REFERENCE, workers=1, **OPTIONS)
+
+
+def test_a_run_without_fault(compiled_run):
+    search = compiled_run.search
+    assert search.climbs > 5
+    assert search.optima == 1
+    assert (search.discrepancies, search.tails, search.skipped) == ((), (), "")
+    assert "none missed around them" in str(compiled_run)
+    assert compiled_run.warnings == []
+
+
+def test_the_run_does_not_depend_on_its_search(compiled_run, monkeypatch):
+    monkeypatch.setattr(tune, "search_after_tuning", lambda runtime, state: Search())
+    monkeypatch.setattr(run, "check_at_end", lambda runtime, state, log_evidence: Check())
+    without = sterna.sample(plain, REFERENCE, workers=1, **OPTIONS)
+    np.testing.assert_array_equal(without.states, compiled_run.states)
+    assert without.log_evidence == compiled_run.log_evidence
+    assert without.evaluations == compiled_run.evaluations - compiled_run.search.evaluations
+
+
+@pytest.mark.parametrize("way", ["threads", "python", "processes", "vectorized"])
+def test_the_search_is_the_same_whoever_evaluates(compiled_run, way):
+    target = {
+        "threads": sterna.Target(plain, REFERENCE),
+        "python": sterna.Target(plain, REFERENCE, compile=False),
+        "processes": sterna.Target(plain, REFERENCE, compile=False),
+        "vectorized": sterna.Target(rows, REFERENCE, vectorized=True),
+    }[way]
+    workers = None if way in ("python", "vectorized") else 2
+    result = sterna.sample(target, workers=workers, **OPTIONS)
+    assert result.search.to_dict() == compiled_run.search.to_dict()
+
+
+def test_a_gradient_makes_climbs_cheaper():
+    def gradient(x, s):
+        return np.array([-16.0 * (x[0] - 1), -16.0 * (x[1] + 1)]), -6.0 * (s - 1)
+
+    target = sterna.Target(plain, REFERENCE, gradient=gradient)
+    result = sterna.sample(target, n_rounds=7, explorer="hmc", progress=False)
+    assert result.search.gradients > 0
+    assert result.search.optima == 1
+    assert result.search.discrepancies == ()
+
+
+def test_an_evaluation_that_fails_ends_the_search_alone(compiled_run, monkeypatch):
+    def fails(*arguments):
+        raise sterna.EvaluationError("Far out.")
+
+    monkeypatch.setattr(search, "light_tails", fails)
+    result = sterna.sample(plain, REFERENCE, workers=1, **OPTIONS)
+    np.testing.assert_array_equal(result.states, compiled_run.states)
+    assert result.search.skipped == "an evaluation failed. Far out."
+    assert result.search.masses == compiled_run.search.masses
+    assert "not searched for: an evaluation failed" in str(result)
+
+
+def test_integers_alone_are_not_searched():
+    result = sterna.sample(sterna.models.ising(3), n_rounds=5, progress=False)
+    assert result.search.skipped == "there are no real variables"
+
+
+def test_tails_of_a_light_reference():
+    """The missed share of 0.06 is found by integrals of the density, whatever the draws of the seed are."""
+
+    def cauchy(x, sd):
+        return 0.5 * (x / sd) ** 2 - np.log1p(x * x) + np.log(sd) + 0.5 * np.log(2 * np.pi) - np.log(np.pi)
+
+    result = sterna.sample(
+        cauchy, {"x": sterna.Normal(0, 3)}, {"sd": 3.0}, n_rounds=10, explorer="elliptical", progress=False
+    )
+    (warning,) = [text for text in result.warnings if "The tails of the reference are lighter" in text]
+    assert "sterna.Cauchy" in warning
+    (found,) = result.search.tails
+    truth = 1 + (math.atan(found.low) - math.atan(found.high)) / math.pi
+    assert found.probability == pytest.approx(truth, rel=0.1)
+    assert found.share < found.allowed < found.probability

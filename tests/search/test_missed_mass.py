@@ -1,0 +1,179 @@
+"""Masses of ellipsoids against exact ones, and discrepancies of draws and evidence that were planted."""
+
+import math
+
+import numpy as np
+import pytest
+from landscapes import FunctionLandscape, covariance_of, quadratic
+from scipy import stats
+
+from sterna.search.curvature import Optimum
+from sterna.search.ellipsoid import INSIDE, Ellipsoid
+from sterna.search.mass import bounds, mass_around, weighted_draws
+from sterna.search.missed_mass import Draws, discrepancies
+from sterna.search.shares import effective_journeys, journeys_of, lower_share, upper_share
+from sterna.search.starts import along_the_diagonal, in_turn, with_other_integers
+from sterna.tuning.estimate import Estimate
+
+LEVEL = 1 - 1e-6
+
+
+@pytest.mark.parametrize("dimension", [1, 5, 20])
+def test_the_mass_of_a_normal_distribution_in_its_ellipsoid(dimension):
+    """The ellipsoid holds the share INSIDE, by definition. Each of the bounds fails once in 1e6."""
+    covariance, mean = covariance_of(dimension), np.zeros(dimension)
+    landscape = FunctionLandscape(quadratic(mean, covariance)[0], dimension)
+    region = Ellipsoid(mean, np.linalg.cholesky(covariance))
+    points, log_weights = weighted_draws(landscape, region, 4000, np.random.default_rng(1))
+    assert region.holds(points, landscape.free).all()
+    log_mean, log_lower, log_upper = bounds(log_weights, LEVEL)
+    assert log_lower < math.log(INSIDE) < log_upper
+    assert log_upper - log_lower < 0.5
+    assert log_lower < log_mean < log_upper
+
+
+def test_the_mass_of_a_uniform_density_is_its_volume():
+    landscape = FunctionLandscape(lambda x: np.zeros(len(x)), 3)
+    region = Ellipsoid(np.ones(3), np.diag([0.1, 1.0, 10.0]))
+    _, log_weights = weighted_draws(landscape, region, 4000, np.random.default_rng(2))
+    log_volume = math.log(4 / 3 * math.pi) + 1.5 * math.log(region.radius)
+    log_mean, log_lower, log_upper = bounds(log_weights, LEVEL)
+    assert log_lower < log_volume < log_upper
+    assert abs(log_mean - log_volume) < 0.2
+
+
+def test_the_ellipsoid_is_fitted_to_a_skewed_density():
+    """Of a Gamma variable's logarithm with shape 1: the mass is below 1, and most of it is inside."""
+    landscape = FunctionLandscape(lambda u: (u - np.exp(u)).sum(axis=1), 2)
+    found = mass_around(landscape, Optimum(np.zeros(2), -2.0, np.eye(2)), LEVEL, np.random.default_rng(3), 8000)
+    assert found.region.centre[0] < -0.2  # the mean is -0.577, and inside the first ellipsoid -0.3
+    assert math.log(0.8) < found.log_mean < found.log_upper
+    assert found.log_lower < 0
+
+
+def test_heavy_weights_can_only_lower_the_lower_bound():
+    """Pareto weights of index 1.1, whose mean is 11: their mean is rarely near, and the bound must hold for all."""
+    rng = np.random.default_rng(4)
+    lower = [bounds(np.log(rng.pareto(1.1, 500) + 1), 0.999)[1] for _ in range(300)]
+    assert max(lower) < math.log(11)
+    uppers = [bounds(np.log(rng.pareto(0.5, 500) + 1), 0.999)[2] for _ in range(100)]
+    assert np.isinf(uppers).mean() > 0.9
+
+
+def test_one_huge_weight_does_not_hide_the_others():
+    weights = np.ones(1000)
+    weights[-1] = 1e9
+    assert bounds(np.log(weights), LEVEL)[1] == pytest.approx(0, abs=0.1)
+
+
+def test_an_ellipsoid_holds_points_with_its_integers():
+    region = Ellipsoid(np.array([2.0, 0.0, 0.0]), np.array([[1.0, 0.0], [2.0, 1.0]]))
+    free = np.array([False, True, True])
+    points = np.array([[2.0, 1.0, 2.0], [2.0, 1.0, -2.0], [3.0, 1.0, 2.0]])
+    np.testing.assert_allclose(region.distances(points, free), [1, 17, np.inf])
+    assert region.holds(points, free).tolist() == [True, False, False]
+
+
+def test_bounds_of_weights_that_are_all_zero():
+    assert bounds(np.full(100, -np.inf), LEVEL) == (-math.inf, -math.inf, math.inf)
+
+
+def test_journeys_begin_at_visits_to_the_reference():
+    # replicas 0, 1, 2 at chains; the draw of a scan is of the replica at chain 2
+    positions = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 2, 1], [0, 1, 2]], dtype=np.int16)
+    journeys = journeys_of(positions, 1)
+    assert [list(journeys).index(j) for j in journeys] == [0, 0, 2, 2, 4, 4, 6]
+    assert len(journeys_of(positions, 2)) == 3
+    assert effective_journeys(journeys) == pytest.approx(49 / (4 + 4 + 4 + 1))
+
+
+def test_bounds_of_shares():
+    none, some = np.zeros(1000), np.arange(1000) < 200
+    assert upper_share(none, 50, 0.999) == pytest.approx(1 - 0.001 ** (1 / 50))
+    assert upper_share(some, 50, 0.99) == pytest.approx(stats.binomtest(10, 50).proportion_ci(0.98).high)
+    assert lower_share(some, 50, 0.99) == pytest.approx(stats.binomtest(10, 50).proportion_ci(0.98).low)
+    assert upper_share(np.ones(10), 5, 0.99) == 1
+    assert lower_share(none, 5, 0.99) == 0
+
+
+# ------------------------------------------------------------------------------------------------ discrepancies
+
+CENTRES, WIDTHS, WEIGHTS = np.array([[-4.0] * 3, [4.0] * 3]), np.array([1.0, 0.2]), np.array([0.7, 0.3])
+
+
+def two_modes(x):
+    squares = ((x[:, None] - CENTRES) ** 2).sum(axis=2)
+    parts = np.log(WEIGHTS) - 0.5 * squares / WIDTHS**2 - 3 * np.log(WIDTHS) - 1.5 * math.log(2 * math.pi)
+    return np.logaddexp.reduce(parts, axis=1)
+
+
+OPTIMA = [
+    Optimum(centre, float(two_modes(centre[None])[0]), width * np.eye(3))
+    for centre, width in zip(CENTRES, WIDTHS, strict=True)
+]
+
+
+def compared(shares, log_evidence, size=400.0, seed=1):
+    """Compare exact draws from the modes with these shares, and an estimate of log Z = 0, with both masses."""
+    rng = np.random.default_rng(seed)
+    modes = rng.choice(2, 1000, p=shares)
+    draws = Draws(
+        CENTRES[modes] + WIDTHS[modes, None] * rng.normal(size=(1000, 3)), size, Estimate(log_evidence, 0.05, 100.0)
+    )
+    return discrepancies(FunctionLandscape(two_modes, 3), OPTIMA, draws, 10_000, rng)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_run_without_fault_has_no_discrepancy(seed):
+    """A false alarm in less than 1e-3 of runs, by the bounds of three independent numbers at once, at most 1e-5."""
+    found, estimated = compared(WEIGHTS, 0.03, seed=seed)
+    assert found == []
+    assert estimated >= 1
+
+
+def test_mass_that_no_draw_has_found_is_missed():
+    (found,), _ = compared([1.0, 0.0], math.log(0.7))
+    assert found.missed
+    np.testing.assert_allclose(found.centre, CENTRES[1], atol=0.1)
+    assert math.log(0.2) < found.log_mass < math.log(0.3)
+    # evidence plus five errors, and none of 400
+    assert found.log_allowed == pytest.approx(math.log(0.7 * 0.02), abs=0.3)
+    assert found.share == 0
+
+
+def test_few_journeys_tell_little():
+    """With three journeys, a mode of weight 0.3 may be absent by chance."""
+    assert compared([1.0, 0.0], math.log(0.7), size=3.0)[0] == []
+
+
+def test_an_evidence_that_is_too_large_is_found():
+    (found, *_), _ = compared(WEIGHTS, 1.5)
+    assert not found.missed
+    assert found.log_mass < found.log_allowed
+
+
+def test_a_budget_for_nothing_estimates_nothing():
+    draws = Draws(np.zeros((10, 3)), 10.0, Estimate(0.0, 0.1))
+    assert discrepancies(FunctionLandscape(two_modes, 3), OPTIMA, draws, 100, np.random.default_rng(1)) == ([], 0)
+    unknown = Draws(np.zeros((10, 3)), 10.0, Estimate(math.nan, math.nan))
+    assert discrepancies(FunctionLandscape(two_modes, 3), OPTIMA, unknown, 10_000, np.random.default_rng(1)) == ([], 0)
+
+
+# ------------------------------------------------------------------------------------------------ starts
+
+
+def test_starts_take_turns_and_all_ranks_come_early():
+    groups = [np.zeros((3, 1)), np.ones((1, 1)), np.full((2, 1), 2.0)]
+    assert in_turn(groups).ravel().tolist() == [0, 1, 2, 0, 2, 0]
+    draws = np.random.default_rng(1).normal(size=(64, 5))
+    points = along_the_diagonal(draws, np.ones(5, dtype=bool))
+    ranks = (points[:, None] > draws).sum(axis=1)
+    assert (ranks == ranks[:, :1]).all()
+    assert np.ptp(ranks[:4, 0]) > 30
+    assert sorted(ranks[:, 0]) == list(range(64))
+
+
+def test_one_integer_comes_from_the_reference():
+    free = np.array([True, False, False])
+    points = with_other_integers(np.zeros((4, 3)), np.full((2, 3), 7.0), free)
+    assert points.tolist() == [[0, 7, 0], [0, 0, 7], [0, 7, 0], [0, 0, 7]]
