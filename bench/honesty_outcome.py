@@ -3,15 +3,15 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 import sterna
-from sterna.result.diagnostics import summary_of
 from sterna.tuning.estimate import Estimate, student_quantile
+from sterna.tuning.mean_errors import mean_of, share_of
 
 # A right answer is within 4 of its standard errors: one in 16 000 right errors is taken for a wrong one.
 ALLOWED_ERRORS = 4.0
@@ -32,9 +32,9 @@ WARNINGS = {
     "constant likelihood": r"log-likelihood is .+ at all draws",
     "few chains": r"Too few chains|reference is far from",
     "few restarts": r"\b(No|Only \d+) (restart|journey)s?",
-    "tails": r"\btails?\b",
     "run away": r"r[au]n(s|ning)? away|cancel|rounding",
-    "slow": r"Exploration is slow",
+    "tails": r"\btails?\b",
+    "slow": r"Exploration is slow|moves slowly",
     "diverged": r"diverged",
     "estimators": r"Estimators of the evidence disagree",
     "moved": r"has not converged: the log evidence was",
@@ -190,8 +190,11 @@ def stated_mean(result: sterna.Result, draws: np.ndarray) -> tuple[float, float,
 
     This is the only place that knows how the library computes the error of a mean.
     """
-    row = summary_of(np.asarray(draws, dtype=np.float64))
-    return stated(Estimate(row["mean"], row["mcse"]))
+    if draws.dtype != np.bool_:
+        return stated(mean_of(np.asarray(draws, dtype=np.float64), result.journeys))
+    found = share_of(draws, result.journeys)
+    low, high = replace(found, freedom=max(found.freedom, MIN_FREEDOM)).interval(LEVEL)
+    return found.value, found.error, low, high
 
 
 def answers_of(problem: Problem, result: sterna.Result) -> list[Answer]:
