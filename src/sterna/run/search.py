@@ -14,10 +14,10 @@ from sterna.search.check import Check
 from sterna.search.light_reference import upper_tail
 from sterna.search.missed_mass import Draws, discrepancies
 from sterna.search.search import Search, cost_of_climb, search
-from sterna.search.shares import effective_journeys, journeys_of
 from sterna.search.starts import along_the_diagonal, in_turn, with_other_integers
 from sterna.search.tails import light_tails
 from sterna.tuning.estimate import Estimate
+from sterna.tuning.journeys import effective_number, journeys_of_draws, sizes_of
 from sterna.types import FloatArray
 
 # The share of a run's evaluations that the search may add.
@@ -91,12 +91,9 @@ def _with_tails(
 
 
 def _n_journeys(state: RunState) -> float:
-    """Return how many journeys brought the draws of all copies."""
-    journeys, offset = [], 0
-    for record in state.records:
-        journeys.append(journeys_of(record.positions, state.thin) + offset)
-        offset = int(journeys[-1].max(initial=offset)) + 1
-    return min(effective_journeys(np.concatenate(journeys)), float(MAX_DRAWS))
+    """Return how many journeys of equal length brought the draws of all copies."""
+    journeys = journeys_of_draws([record.positions for record in state.records], state.thin)
+    return min(effective_number(sizes_of(journeys)), float(MAX_DRAWS))
 
 
 def _searched(

@@ -45,9 +45,9 @@ class Hill:
             return np.asarray(near)
         states, log_jacobians = landscape.variables(points)
         away = states[:, free] - self.state[free]
-        along = away * self.curvature if self.curvature.ndim == 1 else away @ self.curvature
-        predicted = self.value + away @ self.slope - 0.5 * np.einsum("ij,ij->i", along, away)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(all="ignore"):
+            along = away * self.curvature if self.curvature.ndim == 1 else away @ self.curvature
+            predicted = self.value + away @ self.slope - 0.5 * np.einsum("ij,ij->i", along, away)
             off = np.abs(values - predicted - log_jacobians.sum(axis=1))
         matches = off < ALWAYS + OF_DEPTH * (self.optimum.value - values)
         return np.asarray((near | matches) & np.isfinite(square))
@@ -65,8 +65,11 @@ def hill_of(landscape: Landscape, optimum: Optimum) -> Hill:
     size, j = np.exp(logs[0, free]), logs[:, free]
     first, second = (j[1] - j[2]) / (2.0 * STEP), (j[1] + j[2] - 2.0 * j[0]) / STEP**2
     inverse = optimum.ellipsoid.precision
-    if inverse.ndim == 1:
-        curvature = (inverse - (first**2 - second)) / size**2
-    else:
-        curvature = (inverse - np.diag(first**2 - second)) / np.outer(size, size)
-    return Hill(optimum, states[0], optimum.value - float(logs[0].sum()), -first / size, curvature)
+    # an optimum so near to an edge that x' is zero has no hill: nothing matches infinite numbers
+    with np.errstate(all="ignore"):
+        if inverse.ndim == 1:
+            curvature = (inverse - (first**2 - second)) / size**2
+        else:
+            curvature = (inverse - np.diag(first**2 - second)) / np.outer(size, size)
+        slope = -first / size
+    return Hill(optimum, states[0], optimum.value - float(logs[0].sum()), slope, curvature)

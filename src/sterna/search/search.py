@@ -20,7 +20,8 @@ MAX_OPTIMA = 50
 # A climb goes on if the full curvature promises more than this, in nats, at some of these parts of the promised step.
 ON_RIDGE, LENGTHS, MAX_SETTLING = 0.1, (2.0, 1.0, 0.5, 0.2, 0.05), 6
 
-FIRST_WAVE, LARGEST_WAVE = 8, 1024
+# A small wave costs as much overhead as a large one.
+SMALLEST_WAVE, FIRST_WAVE, LARGEST_WAVE = 2, 8, 1024
 
 # Starts that are left for climbs that end only near an optimum.
 MAX_SECOND = 1000
@@ -51,8 +52,7 @@ def search(landscape: Landscape, starts: FloatArray, scales: FloatArray, budget:
         last = len(starts) - (min(MAX_SECOND, len(starts) // 2) if far else 0)
         while done < last:
             wave = starts[done : min(last, done + min(size, int((until - landscape.spent) / cost)))]
-            # a small wave costs as much overhead as a large one
-            if len(wave) < min(FIRST_WAVE, last - done):
+            if len(wave) < min(SMALLEST_WAVE, last - done):
                 break
             spent = landscape.spent
             hills = climb_wave(landscape, wave, scales, hills, far, until)

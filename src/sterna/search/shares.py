@@ -2,26 +2,7 @@
 
 import numpy as np
 
-from sterna.types import BoolArray, FloatArray, IndexArray, IntArray
-
-
-def journeys_of(positions: IndexArray, thin: int) -> IntArray:
-    """Return the journey to which each draw of the target chain belongs, from the index process (scans, replicas).
-
-    A journey is a replica's stay between two visits to the reference. What a replica does before its first visit
-    counts as one.
-    """
-    n_scans, n_replicas = positions.shape
-    visits = (positions == 0).cumsum(axis=0)
-    scans = np.arange(thin - 1, n_scans, thin)
-    replicas = (positions[scans] == n_replicas - 1).argmax(axis=1)
-    return np.asarray(visits[scans, replicas] * n_replicas + replicas, dtype=np.int64)
-
-
-def effective_journeys(journeys: IntArray) -> float:
-    """Return how many journeys of equal length are worth as much as these (Kish)."""
-    counts = np.unique(journeys, return_counts=True)[1].astype(np.float64)
-    return float(counts.sum() ** 2 / (counts * counts).sum())
+from sterna.types import BoolArray, FloatArray
 
 
 def upper_share(inside: BoolArray | FloatArray, size: float, level: float) -> float:

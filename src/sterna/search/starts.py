@@ -6,15 +6,16 @@ from sterna.types import BoolArray, FloatArray, IntArray
 
 
 def along_the_diagonal(draws: FloatArray, free: BoolArray) -> FloatArray:
-    """Return points whose real coordinates all have the same rank among the draws, in random order.
+    """Return points whose real coordinates all have the same rank among the draws: the medians first, then quartiles.
 
-    In many dimensions independent draws are all far from the diagonal, and variables of one kind often agree.
+    In many dimensions independent draws are all far from the diagonal, and variables of one kind often agree. The
+    centre of a reference is often where its user expects the target.
     """
     points = draws.copy()
     points[:, free] = np.sort(draws[:, free], axis=0)
-    # of row k by the bits of k reversed, so that every part of the rows covers all ranks
-    order = np.argsort(reversed_bits(np.arange(len(draws))), kind="stable")
-    return np.asarray(points[order])
+    # row k by the reversed bits of k + 1, which are 1/2, 1/4, 3/4, ...: every part of the rows covers all ranks
+    places = reversed_bits(np.arange(1, len(draws) + 1))
+    return np.asarray(points[np.argsort(np.argsort(places))])
 
 
 def reversed_bits(numbers: IntArray) -> IntArray:
