@@ -16,6 +16,7 @@ from sterna.target.checks.draws import check_draws, spreads_of
 from sterna.target.checks.repeated import check_repeated
 from sterna.target.checks.slopes import check_gradient
 from sterna.types import FloatArray
+from sterna.workers.point_errors import errors_at_point
 
 # Evaluations that are repeated: of compiled code, by workers at the same time, and of Python in this process.
 REPEATED_COMPILED, REPEATED_ELSEWHERE, REPEATED_PYTHON = 4, 8, 1
@@ -87,6 +88,12 @@ def _repeat(runtime: Runtime, copy: Copy) -> None:
     replicas = np.arange(min(count, n_replicas))[::-1]
     again = new_copy(len(replicas), copy.states.shape[1])
     again.states[:] = copy.states[replicas]
-    runtime.on_replicas(0, again, partial(refresh_some, runtime.target.block))
+    refresh = partial(refresh_some, runtime.target.block)
+    if runtime.evaluates_elsewhere:
+        runtime.on_replicas(0, again, refresh)
+    else:
+        # not by a team of threads: they run the same code, and waking them takes longer
+        with errors_at_point(runtime.target, again.states, again.at_work):
+            refresh(again, 0, len(replicas), runtime.streams[0])
     first = copy.log_densities[replicas, : LOG_LIKELIHOOD + 1]
     check_repeated(runtime.target, again.states, first, again.log_densities[:, : LOG_LIKELIHOOD + 1])
