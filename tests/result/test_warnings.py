@@ -359,8 +359,14 @@ def series(memory, n=4000):
     rng, found = np.random.default_rng(1), np.zeros((1, n))
     for k in range(1, n):
         found[0, k] = memory * found[0, k - 1] + rng.standard_normal()
-    settings = SimpleNamespace(n_copies=1)
-    return SimpleNamespace(log_likelihood=found, summary_rows=lambda: iter(()), settings=settings, explorations=3)
+    return SimpleNamespace(
+        log_likelihood=found,
+        values={},
+        target=SimpleNamespace(view=None),
+        journeys=np.arange(n)[None],
+        settings=SimpleNamespace(n_copies=1, n_scans=n),
+        explorations=3,
+    )
 
 
 def test_a_small_effective_sample_size_is_named():
@@ -369,6 +375,7 @@ def test_a_small_effective_sample_size_is_named():
     assert text is not None
     assert "independent ones of log_likelihood" in text
     assert "explorations=6" in text
+    assert "n_scans=" in text
     assert few_effective_draws(series(0.9)) is None
     assert few_effective_draws(series(0.9, n=300)) is None
 

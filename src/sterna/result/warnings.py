@@ -290,10 +290,11 @@ def few_effective_draws(result: "Result") -> str | None:
     name = min(sizes, key=lambda name: np.nan_to_num(sizes[name], nan=np.inf))
     if not sizes[name] < MIN_EFFECTIVE_DRAWS:
         return None
+    enough = result.settings.n_scans * MIN_EFFECTIVE_DRAWS / max(float(sizes[name]), 1.0)
     return (
         f"The target chain moves slowly: its {n_draws} draws count as {sizes[name]:.0f} independent ones of {name} "
-        f"(normal: at least {MIN_EFFECTIVE_DRAWS}), so that its mean and its standard error are poorly known. Use more "
-        f"scans (n_rounds or n_scans), or more exploration (explorations={2 * result.explorations})."
+        f"(normal: at least {MIN_EFFECTIVE_DRAWS}), so that its mean and its standard error are poorly known. About "
+        f"n_scans={enough:.2g} would do, or fewer with more exploration (explorations={2 * result.explorations})."
     )
 
 
