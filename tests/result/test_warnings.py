@@ -136,7 +136,7 @@ def test_the_least_barrier_named_is_no_more_than_the_barrier(family):
 
 
 def test_a_run_that_finds_the_number_is_told_to_take_more_rounds():
-    result = normal(100, 100.0, n_rounds=2)
+    result = normal(100, 100.0, n_rounds=2, explorer="slice")
     assert "use more rounds (n_rounds)" in text_of(result, "chains")
 
 
