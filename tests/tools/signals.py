@@ -11,7 +11,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupt_after(seconds):
-    """Interrupt the main thread after some time, and yield the moment at which that is due."""
+    """Interrupt the main thread after some time, and yield the moment at which that is due.
+
+    JAX lets every garbage collection call a Python function. Before a run begins to hold interrupts, Python ignores what
+    is raised there, so that an interrupt would be lost in a test's own code.
+    """
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     due = time.perf_counter() + seconds
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -20,6 +25,7 @@ def interrupt_after(seconds):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+        gc.callbacks[:] = callbacks
 
 
 def seconds_to_interrupt(run, after):
