@@ -13,8 +13,8 @@ from contextlib import contextmanager
 def interrupt_after(seconds):
     """Interrupt the main thread after some time, and yield the moment at which that is due.
 
-    JAX lets every garbage collection call a Python function. Before a run begins to hold interrupts, Python ignores what
-    is raised there, so that an interrupt would be lost in a test's own code.
+    JAX lets every garbage collection call a Python function. Before a run begins to hold interrupts, Python ignores
+    what is raised there, so that an interrupt would be lost in a test's own code.
     """
     callbacks, gc.callbacks[:] = gc.callbacks[:], []
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)

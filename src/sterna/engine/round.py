@@ -18,11 +18,10 @@ from sterna.engine.program import (
     check_draw,
     draw_reference,
     refresh,
-    refresh_running,
-    remember_largest,
     view,
 )
 from sterna.engine.record import Record, add_chains, add_pairs, add_states, batch_of
+from sterna.engine.running_energies import refresh_running, remember_largest
 from sterna.engine.schemes import parity_of
 from sterna.engine.stop import CEILING, poll
 from sterna.ground.compilation import as_pointer, caller, compiled, inlined, int_pointer, row

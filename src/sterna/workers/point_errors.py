@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NoReturn
 
-from sterna.engine.program import ImpossibleDraw, Mismatch, NotANumber
+from sterna.engine.program import ImpossibleDraw, NotANumber
+from sterna.engine.running_energies import Mismatch
 from sterna.errors import Error, EvaluationError, describe
 from sterna.target.checks.running import raise_mismatch
 from sterna.target.prepared import PreparedTarget
