@@ -39,17 +39,18 @@ def test_every_part_is_tuned_by_its_own_statistics():
     target = sterna.Target(lambda a, b: -0.5 * a * a - 50.0 * b * b, {"a": sterna.Normal(), "b": sterna.Normal()})
     bound = Blocks({"b": sterna.Slice(), "a": sterna.Slice()}).bind(target)
     row = bound.start(draws_of(target))
-    # head, then updates, count, width and first width of each part
-    assert row[[1, 2, 5, 6]].tolist() == [1, 1, 1, 1]
+    # head, then updates, count, rounds, width, first width and doublings of each part
+    assert row[[1, 2, 7, 8]].tolist() == [1, 1, 1, 1]
     # every part sums up in its own place how far it moved, and how often
     assert (apply_bound(target, bound, np.ones((10, 2)), 1.0)[2] > 0).tolist() == [True] * 4
     statistics = np.array([[0.0, 0.0, 0.0, 0.0], [0.5, 10.0, 8.0, 10.0]])
     tuned = bound.tune(np.tile(row, (2, 1)), statistics)
-    assert tuned[1, [3, 7]] == pytest.approx([0.15, 2.4])
-    assert np.array_equal(tuned[0], row)
+    assert tuned[1, [4, 10]] == pytest.approx([0.15, 2.4])
+    assert (tuned[0, [3, 9]] == row[[3, 9]] + 1).all()
+    assert np.array_equal(np.delete(tuned[0], [3, 9]), np.delete(row, [3, 9]))
     carried = bound.carry(tuned, np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0]))
     assert carried.shape == (3, len(row))
-    assert carried[:, [3, 7]] == pytest.approx(np.tile([0.15, 2.4], (3, 1)))
+    assert carried[:, [4, 10]] == pytest.approx(np.tile([0.15, 2.4], (3, 1)))
     assert np.array_equal(bound.merge([statistics, statistics]), 2 * statistics)
 
 

@@ -67,6 +67,12 @@ LINE_JACOBIAN = ("reference + read_line(", "reference + 0.0 * read_line(")
 PART_BETA = ("(program, x, log_densities, beta, of_part,", "(program, x, log_densities, 1.0, of_part,")
 PARTS = ("range(int(parameters[InTurn.parts])):", "range(int(parameters[InTurn.parts]) if x[0] > 0.5 else 1):")
 
+
+def drawn_part(weights):
+    """Return the line that draws a part by weights, and a fault that lets the state decide."""
+    return f"draw_part(field_pointer(parameters, {weights}), parts, stream)", "1 if x[0] > 0.5 else 0"
+
+
 FAULTS = [
     Fault("slice", "no doubling test", "bimodal", "            or reachable(", "            or True or reachable("),
     Fault("slice", "level without the exponential", "bimodal", "- exponential(stream)", "- 1.0"),
@@ -155,8 +161,8 @@ FAULTS = [
     Fault("cycle", "not annealed", "banana", *PART_BETA, path=RUN_PART),
     Fault("cycle", "parts by the state", "banana", *PARTS),
     Fault("mix", "not annealed", "banana", *PART_BETA, path=RUN_PART),
-    Fault("mix", "part by the state", "banana", "part = uniform(stream), 0", "part = 0.9 * (x[0] > 0.5), 0"),
-    Fault("best, on trial", "part by the state", "banana", "int(uniform(stream) * parts)", "1 if x[0] > 0.5 else 0"),
+    Fault("mix", "part by the state", "banana", *drawn_part("ByChance.weights, parts")),
+    Fault("best, on trial", "part by the state", "banana", *drawn_part("Head.weights, 0, watched, parts")),
     Fault(
         "best, on trial",
         "not annealed",

@@ -5,6 +5,7 @@ uniform random number replaced by a symbol, a comparison `u < p` becomes a fork 
 Following all forks gives the exact transition matrix of the code.
 """
 
+import sys
 import types
 from pathlib import Path
 
@@ -26,7 +27,12 @@ def load(path, faults=(), compiled=False, **names):
         for name in ("compiled_with_memory", "compiled", "inlined"):
             text = text.replace(f"@{name}\n", "")
     module = types.ModuleType(path)
-    exec(compile(text, path, "exec"), module.__dict__)
+    # dataclasses look up the module of a class by name
+    sys.modules[path] = module
+    try:
+        exec(compile(text, path, "exec"), module.__dict__)
+    finally:
+        del sys.modules[path]
     module.__dict__.update(names)
     return module
 

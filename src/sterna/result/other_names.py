@@ -40,7 +40,7 @@ OTHER_NAMES = by_name(
         "result.to_arviz() converts the result for ArviZ",
     ),
     (
-        "mean means std sd stds median var quantile quantiles hdi rhat r_hat ess n_eff neff mcse describe get_summary "
+        "means std sd stds median var quantile quantiles hdi rhat r_hat ess n_eff neff mcse describe get_summary "
         "print_summary stats",
         _SUMMARY,
     ),

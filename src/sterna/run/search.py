@@ -38,6 +38,8 @@ MAX_DRAWS = 4000
 LEAST_SHARE = 0.02
 
 
+# log-densities may be huge or infinite, and what cannot be computed is not found
+@np.errstate(all="ignore")
 def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
     """Climb from draws of the reference and from the states of all chains, after the last tuning round."""
     draws = _kept_draws(state)
@@ -51,6 +53,7 @@ def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
         return state.search
 
 
+@np.errstate(all="ignore")
 def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> Check:
     """Climb from the draws too, and compare masses of optima and of tails with evidence and draws."""
     draws = _kept_draws(state)
