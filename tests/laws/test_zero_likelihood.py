@@ -85,8 +85,10 @@ def test_a_blind_round_does_not_move_the_second_beta_up():
 
 
 def test_hugely_negative_instead_of_zero_is_named():
+    """94 % of the reference's draws are rejected, whatever beta is; more than 90 % is a warning."""
+
     def soft(x):
-        if x > 0.1:
+        if x > 0.06:
             return -1e300
         return -0.5 * ((x - 0.05) / 0.001) ** 2
 
