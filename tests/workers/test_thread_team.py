@@ -59,9 +59,8 @@ def test_any_number_of_threads_gives_the_same_bits(spread, explorer):
     for workers in (4, 12):
         spread.clear()
         assert bits(sterna.sample(target(), workers=workers, **options)) == first
-        # all scans but the first of every round, and the search for a start
-        assert len(spread) > 100
-        assert set(spread) == {7}
+        # all scans but the first of every round, and the search for a start; that for optima has other numbers of points
+        assert spread.count(7) > 100
 
 
 @pytest.mark.parametrize("make", [lambda: sterna.models.ising(5), lambda: sterna.models.mixture(size=150)])
