@@ -59,7 +59,7 @@ def test_any_number_of_threads_gives_the_same_bits(spread, explorer):
     for workers in (4, 12):
         spread.clear()
         assert bits(sterna.sample(target(), workers=workers, **options)) == first
-        # all scans but the first of every round, and the search for a start; that for optima has other numbers of points
+        # all scans but the first of every round, and the search for a start; that for optima has other sizes
         assert spread.count(7) > 100
 
 
