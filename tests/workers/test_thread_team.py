@@ -7,7 +7,7 @@ from ways import AsPython
 
 import sterna
 from sterna.explorers.table import EXPLORERS
-from sterna.run import blocks
+from sterna.run import blocks, landscape
 from sterna.workers.thread_team import ThreadTeam
 
 OPTIONS = {"n_rounds": 5, "seed": 3, "progress": False}
@@ -80,6 +80,7 @@ def test_chains_may_come_and_go(spread):
 def test_short_scans_are_not_spread(spread, monkeypatch):
     """A scan of microseconds is shorter than the time it takes to wake threads."""
     monkeypatch.setattr(blocks, "SHARED_SCAN_SECONDS", 1e9)
+    monkeypatch.setattr(landscape, "SHARED_SECONDS", 1e9)
     sterna.sample(target(), n_chains=4, workers=8, explorer="slice", **OPTIONS)
     # only the search for a start, because its duration is not known in advance
     assert len(spread) == 1
