@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _BLOCK = "margin:0.7em 0"
 _TABLE = f"border-collapse:collapse;border:none;{_BLOCK};font-size:1em;font-variant-numeric:tabular-nums"
-_CELL = "padding:1px 14px 1px 0;border:none;background:transparent;color:inherit;vertical-align:top;white-space:nowrap"
+_CELL = "padding:1px 14px 1px 0;border:none;background:transparent;color:inherit;vertical-align:top;white-space:pre"
 _HEAD = f"{_CELL};font-weight:600;border-bottom:1px solid rgba(128,128,128,0.5)"
 _SMALL = "font-size:0.9em;opacity:0.7"
 _WARNING = f"{_BLOCK};padding:4px 10px;border-left:4px solid #e0a000;background:rgba(224,160,0,0.15)"
@@ -60,7 +60,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], names: int = 0) 
 
 
 def _facts(result: "Result") -> str:
-    wide = _CELL.replace("nowrap", "normal")
+    wide = _CELL.replace("pre", "normal")
     lines = "".join(
         f'<tr style="background:transparent"><th style="{_CELL};text-align:left">{escape(name)}</th>'
         f'<td style="{wide};text-align:left">{escape(text)}</td></tr>'
