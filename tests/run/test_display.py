@@ -310,3 +310,13 @@ def test_signs_that_an_encoding_lacks_are_written_differently():
     stream.write("-3 ± 1 ━╌ ä\n")
     stream.flush()
     assert raw.getvalue() == b"-3 +- 1 =- \\xe4\n"
+
+
+def test_a_standard_error_that_can_only_write(monkeypatch):
+    """Programs put objects with nothing but `write` in its place, to copy what is shown into a file."""
+    texts = []
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", SimpleNamespace(write=texts.append))
+        result = run_discrete(progress=make_display(True))
+    assert result.restarts > 0
+    assert "discrete" in "".join(texts)

@@ -69,7 +69,7 @@ class LineDisplay(Display):
     seconds_between = 5.0
     # Code that is found on disk is loaded sooner, and not worth a line.
     seconds_before_compiling = 0.4
-    seconds_between_compiling = 3.0
+    seconds_between_compiling = 2.5
     joint = "  "
 
     def __init__(self, warnings: bool = True) -> None:

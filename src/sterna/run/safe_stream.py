@@ -14,8 +14,9 @@ class SafeStream:
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        self.encoding = stream.encoding or "ascii"
-        self.errors = stream.errors
+        # a stream of the user's own, in the place of standard error, may have nothing but write
+        self.encoding = getattr(stream, "encoding", None) or "ascii"
+        self.errors = getattr(stream, "errors", None)
 
     def write(self, text: str) -> int:
         """Write a text if that is possible."""
@@ -26,14 +27,14 @@ class SafeStream:
 
     def flush(self) -> None:
         """Write what is held back if that is possible."""
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError):
             self.stream.flush()
 
     def isatty(self) -> bool:
         """Whether this is a terminal."""
         try:
             return self.stream.isatty()
-        except (OSError, ValueError):
+        except (OSError, ValueError, AttributeError):
             return False
 
     def fileno(self) -> int:

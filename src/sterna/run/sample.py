@@ -254,8 +254,8 @@ def running(
     watch_interrupts(target.stop, calls_python=target.handles((LIKELIHOOD,)) != (0,))
     with one_blas_thread():
         choose = partial(default_explorer, target) if explorer is None else partial(as_explorer, explorer, target)
-        recipe = interruptible(choose)
         with display.compiling("functions that the explorer needs"):
+            recipe = interruptible(choose)
             bound = interruptible(recipe.bind, target)
         check_interrupts()
         check_memory(settings, settings.n_chains, target.dimension, bound, recipe.name)
