@@ -20,8 +20,8 @@ PATHS = np.array([[1, 0, 2], [0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 2, 1], [1, 2, 
 
 
 def test_a_visit_to_the_reference_ends_a_journey():
-    numbers = journey_numbers(PATHS)
-    assert numbers.T.tolist() == [[0, 0, 1, 1, 1, 2], [3, 4, 4, 5, 6, 6], [7, 7, 7, 7, 7, 7]]
+    numbers = [one.tolist() for one in journey_numbers(PATHS)]
+    assert numbers == [[0, 0, 1, 1, 1, 2], [3, 4, 4, 5, 6, 6], [7, 7, 7, 7, 7, 7]]
 
 
 def test_draws_belong_to_the_journey_of_the_replica_at_the_target():

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sterna.engine.record import Bridges, Record
 from sterna.tuning.batches import Batches
 from sterna.tuning.journeys import error_of_sum, journey_numbers
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray
+
+MAX_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,18 @@ class JourneyInfluence:
     """Standard errors of log Z(beta)/Z(0) that follow, at all betas but 0."""
 
 
-def journeys_at_chains(record: Record) -> IntArray:
+def journeys_at_chains(record: Record) -> NDArray[np.signedinteger]:
     """Return which journey holds each chain when energies are recorded, before the swaps of a scan: (scans, chains)."""
     positions = record.positions
-    # the first scan's swaps are unknown; they have hardly any influence
-    before = np.concatenate([positions[:1], positions[:-1]]).astype(np.int64)
-    found = np.empty(positions.shape, dtype=np.int64)
-    np.put_along_axis(found, before, journey_numbers(positions), axis=1)
+    scans, chains = positions.shape
+    # one column after the other, because they are read so; in four bytes, because this is as large as the record
+    smallest = np.int32 if positions.size < MAX_INT32 else np.int64
+    found = np.empty((scans, chains), dtype=smallest, order="F")
+    every = np.arange(scans)
+    for replica, numbers in enumerate(journey_numbers(positions)):
+        # the first scan's swaps are unknown; they have hardly any influence
+        before = np.concatenate([positions[:1, replica], positions[:-1, replica]])
+        found[every, before] = numbers
     return found
 
 

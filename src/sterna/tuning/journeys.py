@@ -6,32 +6,37 @@ estimator, and its degrees of freedom follow from how unequal the clusters' part
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sterna.types import FloatArray, IndexArray, IntArray
 
 
-def journey_numbers(positions: IndexArray) -> IntArray:
-    """Number the journeys of one copy by replica and time, from its index process: both (scans, replicas).
+def journey_numbers(positions: IndexArray) -> Iterator[IntArray]:
+    """Number the journeys of one copy by replica and time: for each replica in turn, its journey in every scan.
 
-    A replica that a scan leaves at chain 0 begins a journey in the next scan. What it does before its first visit is
-    one journey, too.
+    `positions` is the index process, (scans, replicas). A replica that a scan leaves at chain 0 begins a journey in
+    the next scan. What it does before its first visit is one journey, too. Numbers of all replicas at once would take
+    several times the memory of everything that a long run records.
     """
-    begins = np.zeros(positions.shape, dtype=np.bool_)
-    begins[0] = True
-    begins[1:] = positions[:-1] == 0
-    return (np.cumsum(begins.T.ravel()) - 1).reshape(positions.shape[::-1]).T
+    used = 0
+    for path in positions.T:
+        numbers = np.cumsum(np.concatenate([[0], path[:-1] == 0])) + used
+        used = int(numbers[-1]) + 1
+        yield numbers
 
 
 def journeys_of_draws(positions: Sequence[IndexArray], thin: int = 1) -> IntArray:
     """Return the journey of each draw of the target chain, (copies, draws): numbers from 0 on, none in two copies."""
     found, used = [], 0
     for one in positions:
+        numbers = np.empty(len(one), dtype=np.int64)
         # each scan leaves one replica at the target
-        numbers = journey_numbers(one)[one == one.shape[1] - 1][thin - 1 :: thin]
-        _, dense = np.unique(numbers, return_inverse=True)
+        for path, journeys in zip(one.T, journey_numbers(one), strict=True):
+            there = path == one.shape[1] - 1
+            numbers[there] = journeys[there]
+        _, dense = np.unique(numbers[thin - 1 :: thin], return_inverse=True)
         found.append(dense.reshape(-1) + used)
         used += int(dense.max(initial=-1)) + 1
     return np.stack(found).astype(np.int64)
