@@ -14,7 +14,7 @@ import numpy as np
 from sterna.engine.record import Record
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.journeys import error_of_sum
-from sterna.tuning.memory import effective_size
+from sterna.tuning.memory import effective_sizes
 from sterna.types import FloatArray
 
 
@@ -63,26 +63,37 @@ def merge(records: Sequence[Record]) -> Batches:
 
 
 def standard_error(influence: FloatArray) -> tuple[float, float]:
-    """Standard error of a mean from the influence of its batches (copies, batches), and its degrees of freedom.
+    """Standard error of a mean from the influence of its batches (copies, batches), and its degrees of freedom."""
+    errors, freedom = errors_and_freedom(influence[None])
+    return float(errors[0]), float(freedom[0])
+
+
+def standard_errors(influence: FloatArray) -> FloatArray:
+    """Standard errors of several means: influence (copies, batches, means)."""
+    return errors_and_freedom(np.moveaxis(influence, 2, 0))[0]
+
+
+def errors_and_freedom(influence: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standard errors of means from the influence of their batches (means, copies, batches), and degrees of freedom.
 
     The effective number of batches follows from their autocorrelation (Geyer's initial sequence), so batches may be
     shorter than the autocorrelation time. If a copy has too few batches for that, they count as independent; with fewer
     than four in all the error is NaN.
     """
-    if influence.size < 4 or not np.isfinite(influence).all():
-        return math.nan, 1.0
+    means, copies, batches = influence.shape
+    errors, freedom = np.full(means, np.nan), np.ones(means)
+    known = np.flatnonzero(np.isfinite(influence).all(axis=(1, 2)) & (copies * batches >= 4))
+    if known.size == 0:
+        return errors, freedom
     # squares of huge energies would otherwise overflow
-    scale = float(np.abs(influence).max()) or 1.0
-    series = influence / scale
-    size = effective_size(series) if series.shape[1] >= 4 else float(series.size)
+    scale = np.abs(influence[known]).max(axis=(1, 2))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    series = np.ascontiguousarray(influence[known] / scale[:, None, None])
+    sizes = effective_sizes(series) if batches >= 4 else np.full(known.size, float(copies * batches))
     # for simulated autoregressive series of any correlation, errors scatter as with these degrees of freedom
-    freedom = max(1.0, 0.25 * min(size, series.size))
-    return scale * float(series.std(ddof=1)) / math.sqrt(size), freedom
-
-
-def standard_errors(influence: FloatArray) -> FloatArray:
-    """Standard errors of several means: influence (copies, batches, means)."""
-    return np.array([standard_error(influence[:, :, k])[0] for k in range(influence.shape[2])])
+    freedom[known] = np.maximum(1.0, 0.25 * np.minimum(sizes, copies * batches))
+    errors[known] = scale * series.reshape(known.size, -1).std(axis=1, ddof=1) / np.sqrt(sizes)
+    return errors, freedom
 
 
 def estimate(
