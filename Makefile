@@ -11,6 +11,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
 
+# Tests start many processes: each would otherwise compile the source of sterna again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Both test processes need the engine: it is compiled once, on the core that lint does not use.
 test: $(VENV)/.developing
 	@$(MAKE) -j 2 lint engine

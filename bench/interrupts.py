@@ -6,14 +6,16 @@ Each kind of target runs in its own process, so that a crash is counted, and in 
 SIGINT is sent as by a terminal: to workers too. Half of the runs are endless, the others are short ones in a row, so
 that every phase is hit; copies are one and two in turn; delays are log-uniform from 1 ms to 1 s. A new process is
 started after every 50 interrupts, since the first run of a process loads code, and its last run must have the bits of a
-process without interrupts. Targets are kept until their run was interrupted, because JAX runs Python code when one is
-freed, and Python ignores what is raised there. Prints for each kind the number of interrupts, how many ended as
-KeyboardInterrupt, how many of these more than a second after the signal, the slowest, the most CPU time that one took
-(which tells more on a busy machine), what was left behind (processes, threads), and everything else that happened. For
-a run that did not end as it should, standard error gets what its process wrote there, and where its threads were.
+process without interrupts. Targets are kept until their run was interrupted, and freed before the next one, because JAX
+runs Python code when one is freed, and Python ignores what is raised there. Prints for each kind the number of
+interrupts, how many ended as KeyboardInterrupt, how many of these more than a second after the signal, the slowest, the
+most CPU time that one took (which tells more on a busy machine), what was left behind (processes, threads), and
+everything else that happened. For a run that did not end as it should, standard error gets what its process wrote
+there, and where its threads were.
 """
 
 import faulthandler
+import gc
 import hashlib
 import json
 import os
@@ -94,6 +96,7 @@ def serve(kind, first, count):
     for number in range(first, first + count):
         endless, n_copies, live = number % 2 == 0, 1 + number // 2 % 2, number // 4 % 2 == 0
         outcome, kept = "nothing", []
+        gc.collect()
         try:
             print("ready", flush=True)
             while True:
@@ -124,7 +127,9 @@ def children():
 
 def left_threads():
     """Return the names of threads that a run has left; rich does not wait for the end of its own."""
-    time.sleep(0.05)
+    ended = time.monotonic() + 1.0
+    while threading.active_count() > 1 and time.monotonic() < ended:
+        time.sleep(0.05)
     return [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
 
 

@@ -76,6 +76,7 @@ EXACT = {
 }
 
 
+@pytest.mark.laws
 def test_every_checked_distribution():
     """Compiled draws against NumPy's, and some against exact distributions: 6e-5 each, 2e-3 in all."""
     model = every_distribution()

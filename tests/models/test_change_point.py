@@ -74,13 +74,13 @@ def test_the_simulator_and_the_likelihood_agree():
 def test_a_run_finds_the_exact_sums():
     """Evidence and three means, at 6e-5 each."""
     counts = simulate()
-    check_run(change_point(counts), exact(counts)[0], means(counts), n_chains=12, n_rounds=12)
+    check_run(change_point(counts), exact(counts)[0], means(counts), n_chains=12, n_rounds=11)
 
 
 def test_a_run_does_not_find_those_of_another_rate():
     counts = simulate()
     with pytest.raises(AssertionError):
-        check_run(change_point(counts), exact(counts, rate=1 / 5)[0], {}, n_chains=12, n_rounds=12)
+        check_run(change_point(counts), exact(counts, rate=1 / 5)[0], {}, n_chains=12, n_rounds=11)
 
 
 def exact_rejections(counts, schedule, n, rng):
@@ -119,7 +119,7 @@ def test_the_barrier_of_the_papers_data(monkeypatch):
     assert not target.notes
     counts = np.loadtxt(SHARED / "change_point" / "txtdata.csv")
     assert (len(counts), counts.sum()) == (74, 1461)
-    check_run(target, exact(counts)[0], means(counts), n_chains=20, n_rounds=12)
+    check_run(target, exact(counts)[0], means(counts), n_chains=20, n_rounds=10)
     # 4.02 by quadrature, 4.0 in the paper
     assert check_barrier(counts, 20).global_barrier == pytest.approx(4.02, rel=0.05)
 

@@ -110,7 +110,7 @@ def test_the_grid_is_fine_enough():
 def test_a_run_finds_the_quadrature(clip):
     """Evidence and two means, at 6e-5 each; the clip moves them by less than 1e-6."""
     evidence, intercept, slope = exact(*simulate())
-    check_run(glm(*simulate(), clip=clip), evidence, means(intercept, slope), n_chains=12, n_rounds=13)
+    check_run(glm(*simulate(), clip=clip), evidence, means(intercept, slope), n_chains=12, n_rounds=11)
 
 
 def test_a_run_does_not_find_the_evidence_of_another_prior():
@@ -125,9 +125,9 @@ def test_the_papers_data(monkeypatch):
     incidents, temperatures = read()
     assert (len(incidents), incidents.sum(), temperatures.min(), temperatures.max()) == (23, 7, 53, 81)
     evidence, intercept, slope = exact(incidents, temperatures)
-    result = check_run(target, evidence, means(intercept, slope), n_chains=15, n_rounds=13)
+    result = check_run(target, evidence, means(intercept, slope), n_chains=15, n_rounds=11)
     assert result.global_barrier == pytest.approx(4.35, rel=0.05)
-    clipped = sterna.sample(glm(clip=1e-6), n_chains=15, n_rounds=13, progress=False)
+    clipped = sterna.sample(glm(clip=1e-6), n_chains=15, n_rounds=11, progress=False)
     assert clipped.rejection.sum() == pytest.approx(3.346, rel=0.05)
     assert clipped.global_barrier == pytest.approx(3.42, rel=0.05)
 

@@ -71,7 +71,7 @@ def test_the_run_does_not_depend_on_its_search(compiled_run, monkeypatch):
     assert without.evaluations == compiled_run.evaluations - compiled_run.search.evaluations
 
 
-@pytest.mark.parametrize("way", ["threads", "python", "processes", "vectorized"])
+@pytest.mark.parametrize("way", ["threads", "python", "vectorized", pytest.param("processes", marks=pytest.mark.laws)])
 def test_the_search_is_the_same_whoever_evaluates(compiled_run, way):
     target = {
         "threads": sterna.Target(plain, REFERENCE),
