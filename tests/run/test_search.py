@@ -1,6 +1,7 @@
 """The search for missed mass in complete runs: what it finds, what it costs, and that nothing else depends on it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,7 +105,45 @@ def test_an_evaluation_that_fails_ends_the_search_alone(compiled_run, monkeypatc
     np.testing.assert_array_equal(result.states, compiled_run.states)
     assert result.search.skipped == "an evaluation failed. Far out."
     assert result.search.masses == compiled_run.search.masses
-    assert "not searched for: an evaluation failed" in str(result)
+    assert "the search did not reach its end: an evaluation failed" in str(result)
+
+
+def test_a_fault_of_the_search_does_not_cost_the_run(compiled_run, monkeypatch):
+    def fails(*arguments):
+        raise ValueError("a fault")
+
+    monkeypatch.setattr(search, "_searched", fails)
+    result = sterna.sample(plain, REFERENCE, workers=1, **OPTIONS)
+    np.testing.assert_array_equal(result.states, compiled_run.states)
+    assert "not searched for: it failed with ValueError: a fault" in str(result)
+
+
+def test_a_report_does_not_claim_what_was_not_compared(compiled_run):
+    for changes, text in (
+        ({"masses": 0}, "not compared with the draws, because the run had too few evaluations"),
+        ({"masses": 0, "optima": 0}, "0 optima; nothing that could be compared"),
+    ):
+        assert text in str(replace(compiled_run, search=replace(compiled_run.search, **changes)))
+
+
+def test_a_likelihood_is_not_searched_where_the_reference_has_no_density():
+    """An ordered pair: the likelihood raises an exception for any other, so that the search would end."""
+
+    def log_likelihood(x):
+        if x[0] > x[1]:
+            raise ValueError("not ordered")
+        return -2.0 * (x[0] ** 2 + x[1] ** 2)
+
+    def draw(rng):
+        return np.sort(rng.standard_normal(2))
+
+    def log_density(x):
+        return -0.5 * (x[0] ** 2 + x[1] ** 2) - math.log(math.pi) if x[0] < x[1] else -math.inf
+
+    reference = sterna.Reference(draw, log_density, {"x": sterna.Real(shape=2)})
+    result = sterna.sample(sterna.Target(log_likelihood, reference, compile=False), n_rounds=7, progress=False)
+    assert result.search.skipped == ""
+    assert result.search.climbs > 5
 
 
 def test_integers_alone_are_not_searched():

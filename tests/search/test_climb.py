@@ -52,7 +52,7 @@ def test_the_curvature_of_a_quadratic_is_exact(with_gradient):
     covariance = covariance_of(D)
     value, gradient = quadratic(MEAN, covariance)
     landscape = FunctionLandscape(value, D, gradient if with_gradient else None)
-    factor, slopes = curvature_at(landscape, MEAN, float(value(MEAN[None])[0]), np.full(D, 0.1))
+    factor, slopes = curvature_at(landscape, MEAN, float(value(MEAN[None])[0]), np.full(D, 0.1), 1000)
     np.testing.assert_allclose(factor @ factor.T, covariance, rtol=1e-4)
     np.testing.assert_allclose(slopes * np.sqrt(np.diagonal(covariance)), 0, atol=1e-6)
     # Laplace's mass of a normal distribution is 1
@@ -61,7 +61,7 @@ def test_the_curvature_of_a_quadratic_is_exact(with_gradient):
 
 def test_a_flat_direction_has_a_bounded_width():
     landscape = FunctionLandscape(lambda x: -0.5 * ((x[:, 0] + x[:, 1]) / 0.1) ** 2, 2)
-    factor, _ = curvature_at(landscape, np.zeros(2), 0.0, np.full(2, 0.02))
+    factor, _ = curvature_at(landscape, np.zeros(2), 0.0, np.full(2, 0.02), 1000)
     covariance = factor @ factor.T
     across = np.ones(2) @ np.linalg.inv(covariance) @ np.ones(2) / 4
     np.testing.assert_allclose(across, 1 / 0.1**2, rtol=0.01)
@@ -90,7 +90,7 @@ def test_one_evaluation_tells_the_hill_of_a_point():
     first, second = (quadratic(np.full(4, m), covariance)[0] for m in (-3.0, 2.0))
     landscape = FunctionLandscape(lambda x: np.logaddexp(first(x), second(x)), 4, half=10.0)
     ended = climb(landscape, np.full((1, 4), -0.5), np.full(4, 0.1))
-    factor, _ = curvature_at(landscape, ended.points[0], float(ended.values[0]), ended.steps[0])
+    factor, _ = curvature_at(landscape, ended.points[0], float(ended.values[0]), ended.steps[0], 1000)
     hill = hill_of(landscape, Optimum(ended.points[0], float(ended.values[0]), factor))
     points = np.random.default_rng(2).normal(size=(500, 4)) * 2
     values, states = landscape.values(points), landscape.variables(points)[0]
@@ -125,3 +125,17 @@ def test_a_search_finds_all_optima_within_its_budget():
     assert len(again.optima) == 7
     assert again.climbs == found.climbs + 100
     assert landscape.spent - spent < 30_000
+
+
+def test_many_optima_in_many_dimensions_do_not_exceed_the_budget():
+    """The curvature of one optimum takes a tenth of the budget: what is not affordable is not begun."""
+    rng = np.random.default_rng(4)
+    centres = rng.uniform(-8, 8, (12, 80))
+
+    def value(x):
+        return np.logaddexp.reduce(-2.0 * ((x[:, None] - centres) ** 2).sum(axis=2), axis=1)
+
+    landscape = FunctionLandscape(value, 80)
+    found = search(landscape, rng.uniform(-8, 8, (10_000, 80)), np.full(80, 0.5), 64_400, Search())
+    assert landscape.spent < 1.02 * 64_400
+    assert 3 <= len(found.optima) <= found.climbs <= 400

@@ -7,6 +7,7 @@ import pytest
 from landscapes import FunctionLandscape, covariance_of, quadratic
 from scipy import stats
 
+from sterna.search import mass
 from sterna.search.curvature import Optimum
 from sterna.search.ellipsoid import INSIDE, Ellipsoid
 from sterna.search.mass import bounds, mass_around, weighted_draws
@@ -24,7 +25,7 @@ def test_the_mass_of_a_normal_distribution_in_its_ellipsoid(dimension):
     covariance, mean = covariance_of(dimension), np.zeros(dimension)
     landscape = FunctionLandscape(quadratic(mean, covariance)[0], dimension)
     region = Ellipsoid(mean, np.linalg.cholesky(covariance))
-    points, log_weights = weighted_draws(landscape, region, 4000, np.random.default_rng(1))
+    ((points, log_weights),) = weighted_draws(landscape, region, 4000, np.random.default_rng(1))
     assert region.holds(points, landscape.free).all()
     log_mean, log_lower, log_upper = bounds(log_weights, LEVEL)
     assert log_lower < math.log(INSIDE) < log_upper
@@ -35,7 +36,7 @@ def test_the_mass_of_a_normal_distribution_in_its_ellipsoid(dimension):
 def test_the_mass_of_a_uniform_density_is_its_volume():
     landscape = FunctionLandscape(lambda x: np.zeros(len(x)), 3)
     region = Ellipsoid(np.ones(3), np.diag([0.1, 1.0, 10.0]))
-    _, log_weights = weighted_draws(landscape, region, 4000, np.random.default_rng(2))
+    ((_, log_weights),) = weighted_draws(landscape, region, 4000, np.random.default_rng(2))
     log_volume = math.log(4 / 3 * math.pi) + 1.5 * math.log(region.radius)
     log_mean, log_lower, log_upper = bounds(log_weights, LEVEL)
     assert log_lower < log_volume < log_upper
@@ -64,6 +65,17 @@ def test_one_huge_weight_does_not_hide_the_others():
     weights = np.ones(1000)
     weights[-1] = 1e9
     assert bounds(np.log(weights), LEVEL)[1] == pytest.approx(0, abs=0.1)
+
+
+def test_proposals_in_parts_are_those_of_one_part(monkeypatch):
+    landscape = FunctionLandscape(lambda x: -0.5 * (x**2).sum(axis=1), 3)
+    region = Ellipsoid(np.zeros(3), np.eye(3))
+    (whole,) = weighted_draws(landscape, region, 100, np.random.default_rng(2))
+    monkeypatch.setattr(mass, "MAX_COORDINATES", 50)
+    parts = list(weighted_draws(landscape, region, 100, np.random.default_rng(2)))
+    assert len(parts) == 7
+    np.testing.assert_array_equal(np.concatenate([points for points, _ in parts]), whole[0])
+    np.testing.assert_array_equal(np.concatenate([weights for _, weights in parts]), whole[1])
 
 
 def test_an_ellipsoid_holds_points_with_its_integers():

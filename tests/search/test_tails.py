@@ -55,6 +55,13 @@ def test_tails_that_draws_have_missed(dimension):
     assert worst.allowed == pytest.approx(1 - (0.001 / 3 / dimension) ** (1 / 500))
 
 
+def test_a_budget_that_is_overdrawn_pays_for_nothing():
+    landscape = FunctionLandscape(independent(stats.cauchy()), 2, reference=independent(stats.norm()))
+    for budget in (-5000, 0, 10):
+        assert light_tails(landscape, np.zeros((10, 2)), 10.0, np.ones((2, 2), dtype=bool), budget) == []
+    assert landscape.spent == 0
+
+
 @pytest.mark.parametrize("first", [-6.2, -5.0, 4.0, 5.5])
 def test_a_draw_in_the_tail_is_not_taken_for_the_bulk(first):
     """The only line of a single coordinate goes through the first draw."""

@@ -74,9 +74,12 @@ def terms(program: Program, u: FloatPointer, x: FloatPointer) -> float:
 
 @compiled
 def log_density_on_line(program: Program, x: FloatPointer, total: float, log_densities: FloatPointer) -> float:
-    """Return the target's log-density at a state whose terms have this sum, and count the evaluation."""
+    """Return the target's log-density at a state whose terms have this sum, and count an evaluation."""
     if program.log_reference != 0:
         total += call_log_density(program.log_reference, (as_address(x), program.data))
+    # a likelihood need not be defined where the reference has no density
+    if not total > -math.inf:
+        return -math.inf
     log_densities[EVALUATIONS] += 1.0
     value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)
     if not value < program.stop[CEILING]:

@@ -89,12 +89,26 @@ def coordinate(result: "Result", index: int) -> str:
 def search_line(result: "Result") -> str:
     """Return the report's line about the search for missed mass."""
     search = result.search
-    if search.skipped:
-        return f"not searched for: {search.skipped}"
-    found = f"{count(search.climbs, 'climb')} to {search.optima} {'optimum' if search.optima == 1 else 'optima'}"
     if search.climbs == 0:
-        return "not searched for: the run had too few evaluations to pay for a climb"
-    return f"{found}; {'see the warning' if search.discrepancies or search.tails else 'none missed around them'}"
+        return f"not searched for: {search.skipped or 'the run had too few evaluations to pay for a climb'}"
+    found = f"{count(search.climbs, 'climb')} to {search.optima} {'optimum' if search.optima == 1 else 'optima'}"
+    return f"{found}; {_comparison(result)}"
+
+
+def _comparison(result: "Result") -> str:
+    """Say what was found at the optima, or why nothing could be."""
+    search = result.search
+    if search.discrepancies or search.tails:
+        return "see the warning"
+    if search.skipped:
+        return f"the search did not reach its end: {search.skipped}"
+    if search.masses > 0:
+        return "none missed around them"
+    if search.optima == 0:
+        return "nothing that could be compared with the draws"
+    if not math.isfinite(result.log_evidence.error):
+        return "not compared with the draws, because the error of the evidence is unknown"
+    return "not compared with the draws, because the run had too few evaluations"
 
 
 def point(result: "Result", state: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]") -> str:

@@ -18,6 +18,7 @@ from sterna.engine.program import EVALUATIONS, GRADIENTS
 from sterna.engine.round import Copy, new_copy
 from sterna.ground.values import HUGE, REAL
 from sterna.run.runtime import Runtime
+from sterna.search.search import Search
 from sterna.types import BoolArray, FloatArray
 from sterna.workers.point_errors import errors_at_point
 
@@ -45,14 +46,19 @@ class TargetLandscape:
         # a gradient that no explorer of the run needs is not compiled for this
         self.has_slopes = program.likelihood_gradient != 0 or program.whole_gradient != 0
         self.evaluations = self.gradients = 0
+        cost = runtime.target.measured_cost
+        self._gradient_cost = 2 if cost is None else cost.gradient
         # of a row, by function; only who evaluates depends on it
         self._seconds: dict[Callable[..., None], float] = {}
 
     @property
     def spent(self) -> int:
         """Evaluations so far; a gradient counts as several."""
-        cost = self._runtime.target.measured_cost
-        return self.evaluations + self.gradients * (2 if cost is None else cost.gradient)
+        return self.evaluations + self.gradients * self._gradient_cost
+
+    def cost_of(self, search: Search) -> int:
+        """Return what a search has spent."""
+        return search.evaluations + search.gradients * self._gradient_cost
 
     def values(self, points: FloatArray) -> FloatArray:
         """Return the log-densities of points."""

@@ -12,6 +12,7 @@ from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.search.check import Check
 from sterna.search.light_reference import upper_tail
+from sterna.search.mass import cost_of_mass
 from sterna.search.missed_mass import Draws, discrepancies
 from sterna.search.search import Search, cost_of_climb, search
 from sterna.search.starts import along_the_diagonal, in_turn, with_other_integers
@@ -29,7 +30,9 @@ SHARE_AFTER_TUNING = 0.03
 # The share of the budget at the end for climbs, and what they and estimates of mass leave for tails.
 FOR_CLIMBS, FOR_TAILS = 0.4, 0.3
 
-MAX_CLIMBS = 10_000
+# Starts are at most so many, and have at most so many coordinates in all: to recognise on whose hill a start is takes
+# longer than to evaluate a cheap likelihood there, and grows as the square of the dimension.
+MAX_CLIMBS, MAX_COORDINATES = 10_000, 100_000
 
 # More draws than this are thinned before they are compared with ellipsoids.
 MAX_DRAWS = 4000
@@ -48,8 +51,8 @@ def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
     try:
         return _searched(landscape, runtime, state, draws, _budget(runtime, state, SHARE_AFTER_TUNING), state.search)
-    except Error:
-        # the search at the end will meet it too, and says so
+    except Exception:
+        # a run must not end because of it; the search at the end will meet it too, and says so
         return state.search
 
 
@@ -61,20 +64,26 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
     if reason:
         return Check(skipped=reason)
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
-    budget = _budget(runtime, state, SHARE) - state.search.evaluations
+    budget = _budget(runtime, state, SHARE) - landscape.cost_of(state.search)
     every = -(-len(draws) // MAX_DRAWS)
     known = Draws(landscape.points_of(draws[::every]), _n_journeys(state), log_evidence)
     check = Check(climbs=state.search.climbs, optima=len(state.search.optima))
     try:
-        found = _searched(landscape, runtime, state, draws, int(FOR_CLIMBS * budget), state.search)
+        for_one = cost_of_mass(int(landscape.free.sum()))
+        # climbs are of no use if nothing is left to estimate a mass
+        for_climbs = int(min(FOR_CLIMBS * budget, budget - for_one))
+        found = _searched(landscape, runtime, state, draws, for_climbs, state.search)
         check = replace(check, climbs=found.climbs, optima=len(found.optima))
         rng = np.random.default_rng([state.settings.seed, state.round_number, 1])
-        for_mass = int((1.0 - FOR_TAILS) * budget) - landscape.spent
+        for_mass = min(budget, max(int((1.0 - FOR_TAILS) * budget), landscape.spent + for_one)) - landscape.spent
         masses, estimated = discrepancies(landscape, found.optima, known, for_mass, rng)
         check = replace(check, discrepancies=tuple(masses), masses=estimated)
         check = _with_tails(check, landscape, runtime, known, _log_likelihoods(state)[::every], budget)
     except Error as error:
         check = replace(check, skipped=f"an evaluation failed. {error}")
+    except Exception as error:
+        # a check must not cost the run that it checks
+        check = replace(check, skipped=f"it failed with {type(error).__name__}: {error}")
     return replace(
         check,
         evaluations=state.search.evaluations + landscape.evaluations,
@@ -105,7 +114,7 @@ def _searched(
     """Climb from all kinds of starts in turn, with a budget of evaluations."""
     if budget < cost_of_climb(runtime.target.dimension):
         return before
-    count = min(MAX_CLIMBS, budget)
+    count = min(MAX_CLIMBS, budget, 100 + MAX_COORDINATES // runtime.target.dimension)
     starts = landscape.points_of(_starts(runtime, state, draws, count))
     scales = _scales(landscape.points_of(draws))
     found = search(landscape, starts, scales, budget, before)

@@ -1,5 +1,6 @@
 """What a run's search for missed mass has found, as its result keeps it."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +37,7 @@ class Check:
             "masses": self.masses,
             "discrepancies": [one.to_dict() for one in self.discrepancies],
             "tails": [one.to_dict() for one in self.tails],
-            "pareto_shape": self.upper_tail.shape,
+            "pareto_shape": self.upper_tail.shape if math.isfinite(self.upper_tail.shape) else None,
             "evaluations": self.evaluations,
             "gradients": self.gradients,
             "skipped": self.skipped,

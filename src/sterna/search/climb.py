@@ -40,6 +40,8 @@ class Climbs:
     """Over which differences are taken, by coordinate; 0 for integers."""
     stopped: BoolArray
     """Whether a climb ended before its optimum, because it may leave or must end."""
+    cut_off: int = 0
+    """How many of these had to end."""
 
 
 def climb(
@@ -59,7 +61,7 @@ def climb(
     steps = np.tile(np.where(landscape.free, DIFFERENCE * scales, 0.0), (count, 1))
     alive, stopped = np.isfinite(values), np.zeros(count, dtype=bool)
     failed = np.zeros(count, dtype=bool)
-    history = History(count, starts.shape[1])
+    history, cut_off = History(count, starts.shape[1]), 0
     for _ in range(MAX_STEPS):
         if leave is not None:
             rows = np.flatnonzero(alive)
@@ -69,7 +71,7 @@ def climb(
         if len(rows) == 0:
             break
         if until is not None and landscape.spent >= until:
-            stopped[rows] = True
+            stopped[rows], cut_off = True, len(rows)
             break
         slopes, metric, steps[rows] = local_shape(landscape, points[rows], values[rows], steps[rows])
         history.add(rows, points[rows], slopes)
@@ -84,7 +86,7 @@ def climb(
         alive[rows[~moved & failed[rows]]] = False
         failed[rows] = ~moved
         history.forget(rows[~moved])
-    return Climbs(points, values, steps, stopped)
+    return Climbs(points, values, steps, stopped, cut_off)
 
 
 def local_shape(

@@ -43,14 +43,17 @@ class Optimum:
 
 
 def curvature_at(
-    landscape: Landscape, point: FloatArray, value: float, steps: FloatArray
+    landscape: Landscape, point: FloatArray, value: float, steps: FloatArray, budget: int
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return the factor of an optimum and the slopes there, or None if the density is zero next to it.
 
-    `steps` are those over which a climb took its last differences.
+    `steps` are those over which a climb took its last differences. If the budget does not pay for all pairs of
+    coordinates, the curvature is that of each coordinate alone; if not even for those, the result is None.
     """
     free = np.flatnonzero(landscape.free)
-    steps = steps.copy()
+    steps, until = steps.copy(), landscape.spent + budget
+    if 2 * len(free) > budget:
+        return None
     for attempt in range(MAX_ATTEMPTS):
         around = landscape.stencils(point[None], steps[None])[0, free]
         if not np.isfinite(around).all():
@@ -59,14 +62,17 @@ def curvature_at(
         curvature = (2.0 * value - around.sum(axis=1)) / steps[free] ** 2
         wanted = DIFFERENCE / np.sqrt(np.maximum(np.abs(curvature), 1e-300))
         near = np.clip(wanted / steps[free], 0.1, 10.0)
-        if attempt == MAX_ATTEMPTS - 1 or ((near > 0.5) & (near < 2.0)).all():
+        is_last = attempt == MAX_ATTEMPTS - 1 or landscape.spent + 2 * len(free) > until
+        if is_last or ((near > 0.5) & (near < 2.0)).all():
             break
         steps[free] *= near
     if not np.isfinite(around).all():
         return None
     widths = steps[free] / np.sqrt(np.maximum(2.0 * value - around.sum(axis=1), 1e-3 * DIFFERENCE**2))
     slopes = (around[:, 0] - around[:, 1]) / (2.0 * steps[free])
-    if len(free) > MAX_FULL or len(free) == 1:
+    # two gradients for each coordinate, or two values for each pair
+    cost = 4 * len(free) if landscape.has_slopes else len(free) * (len(free) - 1)
+    if len(free) > MAX_FULL or len(free) == 1 or landscape.spent + cost > until:
         return np.asarray(widths if len(free) > 1 else widths[:, None]), slopes
     relative = cross_terms(landscape, point, value, steps, around) * np.outer(widths, widths)
     np.fill_diagonal(relative, 1.0)

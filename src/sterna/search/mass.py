@@ -5,6 +5,7 @@ the same ellipsoid, whatever the shape of the target: nothing needs to be a mode
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,9 @@ LARGEST = 0.03
 # At most so many times the number of proposals that an estimate needs are made.
 MOST_DRAWS = 5
 
+# Proposals are made in parts with so many coordinates.
+MAX_COORDINATES = 1_000_000
+
 
 @dataclass(frozen=True)
 class Mass:
@@ -45,6 +49,11 @@ def draws_needed(n_free: int) -> int:
     return 200 + 10 * n_free
 
 
+def cost_of_mass(n_free: int) -> int:
+    """Return how many evaluations an estimate takes at least, with those that fit its ellipsoid."""
+    return 3 * draws_needed(n_free) // 2
+
+
 def mass_around(
     landscape: Landscape, optimum: Optimum, level: float, rng: np.random.Generator, budget: int = 0
 ) -> Mass:
@@ -55,28 +64,36 @@ def mass_around(
     """
     least = draws_needed(len(optimum.factor))
     count = min(max(least, budget // 2), MOST_DRAWS * least)
-    points, log_weights = weighted_draws(landscape, optimum.ellipsoid, count // 2, rng)
-    region = refitted(optimum.ellipsoid, points, log_weights, landscape.free)
-    _, log_weights = weighted_draws(landscape, region, count, rng)
+    region = optimum.ellipsoid
+    if region.factor.ndim == 2:
+        parts = list(weighted_draws(landscape, region, count // 2, rng))
+        points, log_weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        region = refitted(region, points, log_weights, landscape.free)
+    log_weights = np.concatenate([part for _, part in weighted_draws(landscape, region, count, rng)])
     return Mass(region, *bounds(log_weights, level))
 
 
 def weighted_draws(
     landscape: Landscape, region: Ellipsoid, count: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return draws from the Student distribution inside an ellipsoid, and the logarithms of their weights."""
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Draw from the Student distribution inside an ellipsoid: parts of all draws, and the logarithms of their weights.
+
+    In a high dimension all draws together take more memory than the run.
+    """
     from scipy.special import fdtr, fdtri, gammaln
 
     n = len(region.factor)
     inside = float(fdtr(n, FREEDOM, region.radius / n))
-    squares = n * fdtri(n, FREEDOM, inside * rng.random(count))
-    normals = rng.standard_normal((count, n))
-    white = normals * np.sqrt(squares / (normals * normals).sum(axis=1))[:, None]
-    points = np.tile(region.centre, (count, 1))
-    points[:, landscape.free] += region.scaled(white)
+    every = n * fdtri(n, FREEDOM, inside * rng.random(count))
     constant = gammaln(0.5 * (FREEDOM + n)) - gammaln(0.5 * FREEDOM) - 0.5 * n * math.log(FREEDOM * math.pi)
-    log_student = constant - 0.5 * (FREEDOM + n) * np.log1p(squares / FREEDOM) - region.log_volume
-    return points, landscape.values(points) - (log_student - math.log(inside))
+    size = max(1, MAX_COORDINATES // n)
+    for squares in (every[k : k + size] for k in range(0, count, size)):
+        normals = rng.standard_normal((len(squares), n))
+        white = normals * np.sqrt(squares / (normals * normals).sum(axis=1))[:, None]
+        points = np.tile(region.centre, (len(squares), 1))
+        points[:, landscape.free] += region.scaled(white)
+        log_student = constant - 0.5 * (FREEDOM + n) * np.log1p(squares / FREEDOM) - region.log_volume
+        yield points, landscape.values(points) - (log_student - math.log(inside))
 
 
 def refitted(region: Ellipsoid, points: FloatArray, log_weights: FloatArray, free: BoolArray) -> Ellipsoid:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sterna.search.curvature import Optimum
 from sterna.search.landscape import Landscape
-from sterna.search.mass import draws_needed, mass_around
+from sterna.search.mass import cost_of_mass, mass_around
 from sterna.search.shares import lower_share, upper_share
 from sterna.tuning.estimate import Estimate
 from sterna.types import BoolArray, FloatArray
@@ -82,7 +82,7 @@ def discrepancies(
     chosen = worth_estimating(optima, draws, landscape.free, level)
     for optimum in chosen:
         left = budget - (landscape.spent - began)
-        if left < 1.5 * draws_needed(len(optimum.factor)):
+        if left < cost_of_mass(len(optimum.factor)):
             break
         mass = mass_around(landscape, optimum, level, rng, left // (len(chosen) - estimated))
         estimated += 1

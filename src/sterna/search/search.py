@@ -20,8 +20,8 @@ MAX_OPTIMA = 50
 # A climb goes on if the full curvature promises more than this, in nats, at some of these parts of the promised step.
 ON_RIDGE, LENGTHS, MAX_SETTLING = 0.1, (2.0, 1.0, 0.5, 0.2, 0.05), 6
 
-# A small wave costs as much overhead as a large one.
-SMALLEST_WAVE, FIRST_WAVE, LARGEST_WAVE = 2, 8, 1024
+# A small wave costs as much overhead as a large one, which takes memory: its climbs have at most so many coordinates.
+SMALLEST_WAVE, FIRST_WAVE, LARGEST_WAVE, MAX_COORDINATES = 2, 8, 1024, 250_000
 
 # Starts that are left for climbs that end only near an optimum.
 MAX_SECOND = 1000
@@ -44,34 +44,35 @@ def search(landscape: Landscape, starts: FloatArray, scales: FloatArray, budget:
     With the first half of the budget, climbs end as soon as one evaluation tells whose hill they are on. With the
     rest they end only near an optimum, because what is far from a hill may hide another.
     """
-    hills, done = [hill_of(landscape, optimum) for optimum in before.optima], 0
-    began = landscape.spent
+    hills, done, cut_off = [hill_of(landscape, optimum) for optimum in before.optima], 0, 0
+    began, largest = landscape.spent, min(LARGEST_WAVE, max(SMALLEST_WAVE, MAX_COORDINATES // len(scales)))
     for far, share in ((True, 0.5), (False, 1.0)):
         until = began + int(share * budget)
         cost, size = float(cost_of_climb(len(scales))), FIRST_WAVE
         last = len(starts) - (min(MAX_SECOND, len(starts) // 2) if far else 0)
         while done < last:
-            wave = starts[done : min(last, done + min(size, int((until - landscape.spent) / cost)))]
+            affordable = max(0, int((until - landscape.spent) / cost))
+            wave = starts[done : min(last, done + min(size, affordable))]
             if len(wave) < min(SMALLEST_WAVE, last - done):
                 break
             spent = landscape.spent
-            hills = climb_wave(landscape, wave, scales, hills, far, until)
-            done += len(wave)
+            hills, unfinished = climb_wave(landscape, wave, scales, hills, far, until)
+            done, cut_off = done + len(wave), cut_off + unfinished
             cost = max(1.5 * (landscape.spent - spent) / len(wave), 2.0)
-            size = min(4 * size, LARGEST_WAVE)
-    return replace(before, optima=tuple(hill.optimum for hill in hills), climbs=before.climbs + done)
+            size = min(4 * size, largest)
+    return replace(before, optima=tuple(hill.optimum for hill in hills), climbs=before.climbs + done - cut_off)
 
 
 def climb_wave(
     landscape: Landscape, wave: FloatArray, scales: FloatArray, hills: list[Hill], far: bool, until: int
-) -> list[Hill]:
-    """Climb from some starts, and return the hills with those that were found."""
+) -> tuple[list[Hill], int]:
+    """Climb from some starts; return the hills with those that were found, and how many climbs were cut off."""
     ended = climb(landscape, wave, scales, Leaving(hills, landscape, far), until)
     found = list(hills)
     for k in np.argsort(-ended.values, kind="stable"):
         if np.isfinite(ended.values[k]) and not ended.stopped[k]:
             _add(landscape, found, ended.points[k], float(ended.values[k]), ended.steps[k], until)
-    return sorted(found, key=lambda hill: -hill.optimum.log_mass)[:MAX_OPTIMA]
+    return sorted(found, key=lambda hill: -hill.optimum.log_mass)[:MAX_OPTIMA], ended.cut_off
 
 
 def cost_of_climb(dimension: int) -> int:
@@ -109,15 +110,16 @@ def _add(
 
 
 def settled(landscape: Landscape, point: FloatArray, value: float, steps: FloatArray, until: int) -> Optimum | None:
-    """Return the optimum near the end of a climb, or None if the density is zero next to it.
+    """Return the optimum near the end of a climb, or None if the density is zero next to it or the budget is spent.
 
     A climb ends on a narrow ridge, along which its metric promises nothing. The full curvature promises more, and then
     the climb goes on from the best point in that direction.
     """
+    optimum = None
     for _ in range(MAX_SETTLING):
-        found = curvature_at(landscape, point, value, steps)
+        found = curvature_at(landscape, point, value, steps, until - landscape.spent)
         if found is None:
-            return None
+            return optimum
         optimum, slopes = Optimum(point.copy(), value, found[0]), found[1]
         white = slopes * found[0] if found[0].ndim == 1 else slopes @ found[0]
         if white @ white < 2.0 * ON_RIDGE or landscape.spent >= until:

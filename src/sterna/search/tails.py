@@ -35,6 +35,9 @@ FINE = 8
 # Shares of the draws beyond each of the thresholds at which tails are compared.
 BEYOND = (0.0, 0.005, 0.025)
 
+# At most so many coordinates are looked at.
+MAX_COORDINATES = 25
+
 # How many lines a coordinate has at least, and at most; the only coordinate of a target has one.
 MIN_LINES, MAX_LINES = 3, 16
 
@@ -77,10 +80,10 @@ def light_tails(landscape: Landscape, draws: FloatArray, size: float, open_ends:
     """
     coordinates = np.flatnonzero(open_ends.any(axis=1) & landscape.free)
     least, most = (1, 1) if draws.shape[1] == 1 else (MIN_LINES, MAX_LINES)
-    affordable = budget // (2 * (N_SIDE + N_COARSE) + 2)
+    affordable = max(budget, 0) // (2 * (N_SIDE + N_COARSE) + 2)
     # those with the widest reach first: heavy tails show there
     reach = np.ptp(draws[:, coordinates], axis=0) / _width(draws[:, coordinates])
-    coordinates = coordinates[np.argsort(-reach, kind="stable")[: affordable // least]]
+    coordinates = coordinates[np.argsort(-reach, kind="stable")[: min(affordable // least, MAX_COORDINATES)]]
     if len(coordinates) == 0:
         return []
     n_lines = min(most, affordable // len(coordinates), len(draws))

@@ -108,11 +108,11 @@ def _compare(
     """Raise if a statistic has changed by more than chance."""
     centre, spread = spreads_of(pilot)
     old, new = (np.clip((states - centre) / spread, -BOUND, BOUND) for states in (before, after))
-    names, sums = _parts(target)
+    names, parts = _parts(target)
     gain = np.clip(log_densities[:, 1] - log_densities[:, 0], -BOUND, BOUND)
     columns = {
-        "the location of": (old @ sums, new @ sums),
-        "the width of": (np.abs(old) @ sums, np.abs(new) @ sums),
+        "the location of": (_means(old, parts), _means(new, parts)),
+        "the width of": (_means(np.abs(old), parts), _means(np.abs(new), parts)),
         "": (log_densities[:, :1], log_densities[:, :1] + gain[:, None]),
     }
     bound = math.sqrt(2.0 * math.log(2.0 * (2 * len(names) + 1) / FALSE_ALARM))
@@ -125,16 +125,21 @@ def _compare(
             _raise(target, name, means, before, (abs(float(scores[worst])), bound))
 
 
-def _parts(target: PreparedTarget) -> tuple[list[str], FloatArray]:
-    """Return what is compared: all variables, and single coordinates if they are few; with weights of coordinates."""
-    names, weights = [], []
+def _parts(target: PreparedTarget) -> tuple[list[str], list[slice]]:
+    """Return what is compared: all variables, and single coordinates if they are few; with where they are stored."""
+    names, parts = [], []
     for v in target.space.variables:
         names.append(v.name)
-        weights.append([1.0 / v.size if v.start <= i < v.stop else 0.0 for i in range(target.dimension)])
+        parts.append(slice(v.start, v.stop))
         if 1 < v.size <= MAX_COORDINATES:
             names += [f"coordinate {i} of {v.name}" for i in range(v.size)]
-            weights += list(np.eye(target.dimension)[v.start : v.stop])
-    return names, np.array(weights).T
+            parts += [slice(i, i + 1) for i in range(v.start, v.stop)]
+    return names, parts
+
+
+def _means(states: FloatArray, parts: list[slice]) -> FloatArray:
+    """Return the mean of the coordinates of each part, by state."""
+    return np.stack([states[:, part].mean(axis=1) for part in parts], axis=1)
 
 
 def _scores(changes: FloatArray) -> FloatArray:
