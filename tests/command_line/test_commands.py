@@ -38,7 +38,7 @@ def test_json_is_one_object_and_nothing_else():
     assert result["n_chains"] == 6 == len(result["schedule"]) == len(result["rejection"]) + 1
     assert result["n_scans"] == 254
     assert set(result["log_evidence"]) == {"value", "error", "interval", "bias"} == set(result["evidence"]["bennett"])
-    assert set(result["timing"]) == {"compile", "tuning", "sampling"}
+    assert set(result["timing"]) == {"compile", "tuning", "sampling", "search"}
     assert set(result["summary"]) == {"x[0]", "x[1]"}
     assert set(result["summary"]["x[0]"]) == {
         "mean", "mcse", "sd", "q5", "median", "q95", "ess", "ess_bulk", "r_hat", "mcse_series", "ess_series",

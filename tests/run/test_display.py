@@ -135,8 +135,8 @@ def test_a_rise_of_the_cost_of_a_scan_is_said(capsys):
 
 def test_compilation_is_announced_in_plain_lines(capsys):
     display = LineDisplay()
-    display.seconds_before_compiling, display.seconds_between_compiling = 0.02, 0.1
-    with display, display.compiling("the log-likelihood", 2.2):
+    display.seconds_before_working, display.seconds_between_working = 0.02, 0.1
+    with display, display.working("compiling the log-likelihood", 2.2):
         time.sleep(0.35)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "sterna: compiling the log-likelihood (about 2 s the first time) ..."
@@ -145,13 +145,13 @@ def test_compilation_is_announced_in_plain_lines(capsys):
 
 
 def test_what_is_found_on_disk_is_not_announced(capsys):
-    with LineDisplay() as display, display.compiling("the log-likelihood"):
+    with LineDisplay() as display, display.working("compiling the log-likelihood"):
         pass
     assert capsys.readouterr().err == ""
 
 
 def test_compilation_is_silent_in_the_silent_display(capsys):
-    with Display() as display, display.compiling("the log-likelihood", 1.0):
+    with Display() as display, display.working("compiling the log-likelihood", 1.0):
         pass
     assert capsys.readouterr().err == ""
 
@@ -159,7 +159,7 @@ def test_compilation_is_silent_in_the_silent_display(capsys):
 @pytest.mark.parametrize("display", [Display(), LineDisplay()])
 def test_errors_of_compilation_pass(display):
     count = threading.active_count()
-    with pytest.raises(ZeroDivisionError), display, display.compiling("the log-likelihood"):
+    with pytest.raises(ZeroDivisionError), display, display.working("compiling the log-likelihood"):
         _ = 1 / 0
     assert threading.active_count() == count
 
@@ -168,7 +168,7 @@ COMPILING = """
 import time
 from sterna.run.display import make_display
 with make_display(True) as display:
-    with display.compiling("the engine", 30):
+    with display.working("compiling the engine", 30):
         end = time.perf_counter() + 1.3
         while time.perf_counter() < end:  # as compilation does, holds this thread
             pass
@@ -246,8 +246,8 @@ def test_text_in_a_notebook_is_escaped(notebook):
 
 def test_compilation_is_shown_in_a_notebook_while_it_lasts(notebook):
     with make_display(True) as display:
-        display.seconds_before_compiling = 0.01
-        with display.compiling("the log-likelihood", 2):
+        display.seconds_before_working = 0.01
+        with display.working("compiling the log-likelihood", 2):
             time.sleep(0.1)
     first, last = notebook[0].outputs
     assert first["text/plain"] == "sterna: compiling the log-likelihood (about 2 s the first time) ... 0 s"

@@ -117,7 +117,8 @@ def facts(result: "Result") -> list[tuple[str, str]]:
         ("memory", _memory(result)),
         (
             "seconds",
-            f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
+            f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling, "
+            f"{seconds['search']:.1f} searching for missed mass",
         ),
     ]
 

@@ -74,7 +74,7 @@ class Result:
     """Share of each chain's trajectories that diverged while sampling, or 0 if only one did; 0 for explorers without
     trajectories, and if explorers without divergences are still on trial beside them."""
     timing: dict[str, float]
-    """Seconds for compilation, tuning and sampling."""
+    """Seconds for compilation, tuning, sampling, and the search for missed mass at the end."""
     notes: list[str]
     """What is worth knowing but no reason to worry, such as why a function was not compiled."""
     search: Check = field(default_factory=Check, repr=False)

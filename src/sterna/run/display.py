@@ -36,8 +36,8 @@ class Display:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def compiling(self, what: str, about_seconds: float | None = None) -> AbstractContextManager[None]:
-        """Announce, for the duration of a `with` block, that something such as "the log-likelihood" is compiled.
+    def working(self, what: str, about_seconds: float | None = None) -> AbstractContextManager[None]:
+        """Announce, for the duration of a `with` block, what is done, such as "compiling the log-likelihood".
 
         `about_seconds` is what it takes the first time, if that is known. May be called before `start`, from one thread
         at a time.
@@ -68,8 +68,8 @@ class LineDisplay(Display):
 
     seconds_between = 5.0
     # Code that is found on disk is loaded sooner, and not worth a line.
-    seconds_before_compiling = 0.4
-    seconds_between_compiling = 2.5
+    seconds_before_working = 0.4
+    seconds_between_working = 2.5
     joint = "  "
 
     def __init__(self, warnings: bool = True) -> None:
@@ -90,24 +90,24 @@ class LineDisplay(Display):
         """Show a line that the next one may replace."""
         self.say(text)
 
-    def say_compiling(self, what: str, seconds: float, about: str) -> None:
-        """Show that something has been compiled for so many seconds, which the next such line may replace."""
-        so_far = f": {seconds:.0f} s so far" if seconds > self.seconds_between_compiling else about
-        self.say(f"sterna: compiling {what}{so_far} ...")
+    def say_working(self, what: str, seconds: float, about: str) -> None:
+        """Show that something has been done for so many seconds, which the next such line may replace."""
+        so_far = f": {seconds:.0f} s so far" if seconds > self.seconds_between_working else about
+        self.say(f"sterna: {what}{so_far} ...")
 
-    # ------------------------------------------------------------------------------------------------- compilation
+    # -------------------------------------------------------------------------------------------------------- work
 
     @contextmanager
-    def compiling(self, what: str, about_seconds: float | None = None) -> Iterator[None]:
-        """Show what is compiled, and for how long, from a thread of its own because compilation holds this one."""
+    def working(self, what: str, about_seconds: float | None = None) -> Iterator[None]:
+        """Show what is done, and for how long, from a thread of its own because compilation holds this one."""
         about = "" if about_seconds is None else f" (about {max(about_seconds, 1):.0f} s the first time)"
         stop, began = threading.Event(), time.perf_counter()
 
         def announce() -> None:
-            pause = self.seconds_before_compiling
+            pause = self.seconds_before_working
             while not stop.wait(pause):
-                self.say_compiling(what, time.perf_counter() - began, about)
-                pause = self.seconds_between_compiling
+                self.say_working(what, time.perf_counter() - began, about)
+                pause = self.seconds_between_working
 
         thread = threading.Thread(target=announce, daemon=True)
         thread.start()

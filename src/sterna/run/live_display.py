@@ -40,11 +40,11 @@ class LiveDisplay(LineDisplay):
         self.live.update(Text(self._bar() + " " + text, no_wrap=True, overflow="ellipsis"))
 
     @contextmanager
-    def compiling(self, what: str, about_seconds: float | None = None) -> Iterator[None]:
+    def working(self, what: str, about_seconds: float | None = None) -> Iterator[None]:
         """Show a spinner with the seconds so far, which rich's own thread keeps moving."""
         about = "" if about_seconds is None else f" (about {max(about_seconds, 1):.0f} s the first time)"
         before = self.live.renderable
-        self.live.update(_Compiling(f"sterna: compiling {what}{about} ...", self.stream.encoding))
+        self.live.update(_Working(f"sterna: {what}{about} ...", self.stream.encoding))
         try:
             yield
         finally:
@@ -55,7 +55,7 @@ class LiveDisplay(LineDisplay):
         return encodable("━" * full + "╌" * (self.bar_width - full), self.stream.encoding)
 
 
-class _Compiling:
+class _Working:
     """A spinner, a text and the seconds since it was made, computed whenever rich draws it."""
 
     def __init__(self, text: str, encoding: str) -> None:

@@ -13,7 +13,7 @@ class NotebookDisplay(LineDisplay):
     """What is run and how far it is, in one output of the cell; only the line of progress changes."""
 
     seconds_between = 0.5
-    seconds_between_compiling = 1.0
+    seconds_between_working = 1.0
     bar_width = 20
 
     def __enter__(self) -> "NotebookDisplay":
@@ -38,18 +38,19 @@ class NotebookDisplay(LineDisplay):
         self.progress = "━" * full + "╌" * (self.bar_width - full) + " " + text.lstrip()
         self._show()
 
-    def say_compiling(self, what: str, seconds: float, about: str) -> None:
+    def say_working(self, what: str, seconds: float, about: str) -> None:
         """Replace the line of progress."""
-        self.progress = f"sterna: compiling {what}{about} ... {seconds:.0f} s"
+        self.progress = f"sterna: {what}{about} ... {seconds:.0f} s"
         self._show()
 
     @contextmanager
-    def compiling(self, what: str, about_seconds: float | None = None) -> Iterator[None]:
-        """Show what is compiled in the line of progress, and nothing there when it is done."""
-        with super().compiling(what, about_seconds):
+    def working(self, what: str, about_seconds: float | None = None) -> Iterator[None]:
+        """Show what is done in the line of progress, and what was there before when it is done."""
+        before = self.progress
+        with super().working(what, about_seconds):
             yield
-        if self.progress:
-            self.progress = ""
+        if self.progress != before:
+            self.progress = before
             self._show()
 
     def _show(self) -> None:

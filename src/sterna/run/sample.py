@@ -165,7 +165,7 @@ def _sample_shown(
 ) -> Result:
     """Read the target and run it, with a display of both: compilation takes seconds, too."""
     with progress if isinstance(progress, Display) else make_display(check_flag("progress", progress)) as display:
-        with display.compiling("the model", about_seconds):
+        with display.working("compiling the model", about_seconds):
             target = interruptible(read_target)
         result = begin_run(target, options, explorer=explorer, display=display)
     assert isinstance(result, Result), "nothing asked for a pause"
@@ -254,7 +254,7 @@ def running(
     watch_interrupts(target.stop, calls_python=target.handles((LIKELIHOOD,)) != (0,))
     with one_blas_thread():
         choose = partial(default_explorer, target) if explorer is None else partial(as_explorer, explorer, target)
-        with display.compiling("functions that the explorer needs"):
+        with display.working("compiling functions that the explorer needs"):
             recipe = interruptible(choose)
             bound = interruptible(recipe.bind, target)
         check_interrupts()
@@ -268,7 +268,8 @@ def running(
         try:
             display.start(target, recipe, settings)
             check_interrupts()
-            with display.compiling("explorers" if isinstance(recipe, Best) else "the explorer", SECONDS_TO_COMPILE):
+            what = "explorers" if isinstance(recipe, Best) else "the explorer"
+            with display.working(f"compiling {what}", SECONDS_TO_COMPILE):
                 runtime = Runtime(target, recipe, bound, teams, display, one_thread)
             yield runtime, settings
         finally:
@@ -294,7 +295,9 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
     bound, target = runtime.bound, runtime.target
     evaluations, gradients = total_evaluations(state)
     rounds = Rounds([*state.rounds, summarise(state)])
-    check = check_at_end(runtime, state, rounds[-1].log_evidence)
+    began = time.perf_counter()
+    with runtime.display.working("searching for missed mass"):
+        check = check_at_end(runtime, state, rounds[-1].log_evidence)
     return Result(
         target=sampled_target(target),
         explorer=bound.chosen(state.tuned.parameters) or runtime.explorer.name,
@@ -306,5 +309,5 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
         search=check,
         diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),
         notes=[*target.notes, *bound.python, *runtime.teams.notes, *state.notes, *runtime.teams.notes_of_deaths()],
-        timing=asdict(state.seconds),
+        timing={**asdict(state.seconds), "search": time.perf_counter() - began},
     )

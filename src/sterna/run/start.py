@@ -55,7 +55,7 @@ def start_run(
             ),
         )
 
-    with runtime.display.compiling("the engine", SECONDS_TO_COMPILE):
+    with runtime.display.working("compiling the engine", SECONDS_TO_COMPILE):
         nothing = np.zeros((n_chains, runtime.bound.n_parameters))
         load_engine(runtime, state_with(Tuned(schedule, nothing, schedule[1:], schedule, settings.explorations)))
     find_starting_points(runtime, settings, copies)
