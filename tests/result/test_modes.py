@@ -14,6 +14,9 @@ UNIMODAL = {
     "lognormal": lambda rng, n: np.exp(2 * rng.standard_normal(n)),
     "Poisson": lambda rng, n: rng.poisson(3.0, n).astype(float),
     "geometric": lambda rng, n: rng.geometric(0.1, n).astype(float),
+    "multiples of 3": lambda rng, n: 3.0 * rng.poisson(5.0, n) + 0.5,
+    "logarithms of counts": lambda rng, n: np.log1p(rng.poisson(3.0, n)),
+    "rounded to a digit": lambda rng, n: np.round(rng.standard_normal(n), 1),
     "binary": lambda rng, n: (rng.random(n) < 0.3).astype(float),
 }
 
@@ -24,6 +27,19 @@ def test_no_false_modes(name):
     rng = np.random.default_rng(sum(map(ord, name)))
     found = sum(len(find_modes(UNIMODAL[name](rng, n), n)) > 1 for n in (40, 200, 2000) for _ in range(66))
     assert found <= 3
+
+
+@pytest.mark.parametrize("size", [1.0, 0.1])
+def test_modes_on_a_lattice(size):
+    rng = np.random.default_rng(2)
+    draws = size * (rng.poisson(4.0, 1000) + 30 * (rng.random(1000) < 0.5))
+    first, second = find_modes(draws, 1000)
+    assert 12 * size < first.high == second.low < 30 * size
+
+
+@pytest.mark.parametrize("draws", [[1e308, -1e308], [0.0, 5e-324], [np.inf, 0.0], [1.0, 1.0], [1e17, 1e17 + 16]])
+def test_numbers_without_a_histogram_have_one_mode(draws):
+    assert len(find_modes(np.array(draws * 50), 100)) == 1
 
 
 def two_modes(n, share=0.4):

@@ -20,6 +20,9 @@ CHANCE = 0.014
 # Histograms of so many bins between the 1 % and the 99 % quantile.
 BINS = (5, 8, 16, 32, 64)
 
+# A variable with fewer values than this has no histogram, unless they lie on a lattice with at most so many places.
+MIN_VALUES, MAX_LATTICE = 40, 100_000
+
 # More modes are too many to be read.
 MAX_MODES = 12
 
@@ -39,31 +42,44 @@ def find_modes(draws: FloatArray, size: float) -> list[Mode]:
     flat = draws.ravel()
     if not np.isfinite(flat).all() or not size > 0 or flat.size < 2:
         return whole
-    low, high = np.quantile(flat, [0.01, 0.99])
-    if not low < high:
+    values = np.unique(flat)
+    step = lattice_step(values)
+    if step is None and len(values) < min(MIN_VALUES, flat.size / 3):
         return whole
-    # integers fall into bins of whole widths, so that none is empty because of its place
-    lattice = bool((flat == np.floor(flat)).all())
+    # values on a lattice become integers, which fall into bins of whole widths: none is empty because of its place
+    origin, unit = (0.0, 1.0) if step is None else (float(values[0]), step)
+    flat = flat if step is None else np.round((flat - origin) / unit)
+    low, high = (float(end) for end in np.quantile(flat, [0.01, 0.99]))
+    # numbers too large or too close for differences have no histogram
+    if not 1e-300 < high - low < 1e300:
+        return whole
     best: list[float] = []
     for bins in BINS:
-        width = (high - low) / bins
-        if lattice:
-            width = math.ceil(width)
-        valleys = _valleys(flat, width, min(size, flat.size) / flat.size, lattice)
+        width = (high - low) / bins if step is None else math.ceil((high - low) / bins)
+        valleys = _valleys(flat, low if step is None else low - 0.5, high, width, min(size, flat.size) / flat.size)
         if len(best) < len(valleys) < MAX_MODES:
             best = valleys
-        if lattice and width == 1:
+        if step is not None and width == 1:
             break
-    edges = [-math.inf, *best, math.inf]
+    edges = [-math.inf, *(origin + unit * place for place in best), math.inf]
     return [Mode(*pair) for pair in pairwise(edges)]
 
 
-def _valleys(flat: FloatArray, width: float, worth: float, lattice: bool) -> list[float]:
+def lattice_step(values: FloatArray) -> float | None:
+    """Return the step of values, increasing, that are all an integer number of steps apart, or None."""
+    if len(values) < 2 or len(values) > MAX_LATTICE:
+        return None
+    with np.errstate(all="ignore"):
+        step = float(np.diff(values).min())
+        places = (values - values[0]) / step
+        off = np.abs(places - np.round(places))
+        return step if step > 0.0 and places[-1] < MAX_LATTICE and (off < 1e-6).all() else None
+
+
+def _valleys(flat: FloatArray, first: float, high: float, width: float, worth: float) -> list[float]:
     """Return the places between significant peaks of a histogram whose draws are worth so much each."""
     from scipy.special import ndtri
 
-    low, high = np.quantile(flat, [0.01, 0.99])
-    first = math.floor(low) - 0.5 if lattice else low
     # a few bins on both sides; what is beyond belongs to the outermost ones of these, which are no peaks
     n = math.ceil((high - first) / width)
     numbers = np.clip(np.floor((flat - first) / width), -1, n).astype(np.int64) + 1
