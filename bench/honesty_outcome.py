@@ -13,11 +13,13 @@ import sterna
 from sterna.tuning.estimate import Estimate, student_quantile
 from sterna.tuning.mean_errors import mean_of, share_of
 
-# A right answer is within 4 of its standard errors: one in 16 000 right errors is taken for a wrong one.
+# A right answer is within 4 of its standard errors, or within as many as Student's distribution has at the same level:
+# one in 16 000 right errors is taken for a wrong one.
 ALLOWED_ERRORS = 4.0
 LEVEL = 1.0 - 2.0 * float(ndtr(-ALLOWED_ERRORS))
-# Errors of fewer degrees of freedom count as having this many; otherwise no answer of a few journeys would be wrong.
-MIN_FREEDOM = 5.0
+# Errors of fewer degrees of freedom count as having this many, for which it is 6.6 errors; otherwise no answer of a few
+# journeys would be wrong.
+MIN_FREEDOM = 10.0
 # Larger errors are no answer: of log Z, and of a mean in units of the posterior standard deviation.
 MAX_EVIDENCE_ERROR, MAX_RELATIVE_ERROR = 1.0, 0.5
 # An answer that is so far from the truth has run away, and only a warning that says so has the right reason.
@@ -46,11 +48,11 @@ WARNINGS = {
 ERRORS = {
     "local change": r"local_change",
     "gradient": r"gradient",
-    "draws": r"\bdraws?\b",
-    "noisy": r"twice|same point|two calls|random|repeat",
-    "compiled": r"[Cc]ompiled|as Python|in Python|overflow|integer|division",
-    "data": r"\bdata\b",
-    "returned": r"return(s|ed)?\b",
+    "draws": r"draw and log_density do not describe the same distribution",
+    "noisy": r"twice|same point|two calls|repeat",
+    "compiled": r"when compiled|as Python it|overflow",
+    "data": r"no data are called|is not used by any function|\bdata\[",
+    "returned": r"must return|returned\b",
     "infinite": r"is \+inf",
     "run away": WARNINGS["run away"],
 }

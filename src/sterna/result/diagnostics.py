@@ -88,7 +88,7 @@ def r_hat(draws: FloatArray) -> float:
 def summaries_of(draws: FloatArray, journeys: IntArray | None = None) -> list[dict[str, float]]:
     """Summarise quantities, (quantities, copies, draws), whose draws belong to journeys, (copies, draws).
 
-    Without journeys, each copy counts as one.
+    Without journeys, each draw counts as one.
     """
     n_copies, n = draws.shape[1:]
     if journeys is None:
