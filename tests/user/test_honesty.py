@@ -77,7 +77,10 @@ NEVER_VARIED = np.ones((1, 100))
         (planted(GOOD, draws=NEVER_VARIED), OTHER_REASON),
         # only a warning that says so is right about replicas that ran away
         (planted(HUGE, [R_HAT]), OTHER_REASON),
-        (planted(None, error=sterna.TargetError("draw and log_density differ")), RIGHT_REASON),
+        (
+            planted(None, error=sterna.TargetError("draw and log_density do not describe the same distribution")),
+            RIGHT_REASON,
+        ),
         (planted(None, error=sterna.TargetError("no reason")), OTHER_REASON),
         (planted(None, error=ZeroDivisionError("draw")), OTHER_REASON),
     ],
