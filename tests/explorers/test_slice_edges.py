@@ -11,6 +11,7 @@ import pytest
 from kernels import apply_bound, slice_row
 from plain import load
 from scipy import stats
+from scipy.integrate import quad
 
 import sterna
 from sterna.engine.program import EVALUATIONS
@@ -364,7 +365,7 @@ def test_a_start_of_tiny_density_stays_near_the_reference(funnel_target):
 
 
 def test_without_a_limit_to_doublings_starts_run_away(funnel_target):
-    free = load("explorers/shared/slice_widths.py", [("FIRST_ROUNDS = 8.0, 7", "FIRST_ROUNDS = 8.0, 0")])
+    free = load("explorers/shared/slice_widths.py", [("DOUBLINGS = 8.0, 7, 5.0", "DOUBLINGS = 8.0, 0, 30.0")])
     assert farthest(funnel_target, free) > 1e5
 
 
@@ -377,7 +378,19 @@ def test_limits_keep_the_longest_interval_while_widths_change():
     for _ in range(slice_widths.FIRST_ROUNDS - 1):
         row = bound.tune(row, np.array([[0.05, 10.0]]))
         assert longest <= width_in(row[0]) * 2 ** columns(row, Parameters.doublings, 1)[0, 0] < 8 * longest
-    assert columns(bound.tune(row, np.array([[0.05, 10.0]])), Parameters.doublings, 1) == slice_widths.MAX_DOUBLINGS
+    # a chain that is far away makes long moves, and may go farther from then on
+    row = bound.tune(row, np.array([[1e6, 10.0]]))
+    assert columns(row, Parameters.doublings, 1) == slice_widths.ALWAYS_DOUBLINGS
+    assert width_in(row[0]) == pytest.approx(3e5)
+
+
+def test_a_function_that_fails_far_outside_the_reference_ends_no_run():
+    """exp overflows beyond 709, which is 236 standard deviations of the reference from its centre."""
+    target = sterna.Target(lambda x: 2.0 * x - math.exp(x), {"x": sterna.Normal(0, 3)}, compile=False)
+    result = sterna.sample(target, n_rounds=9, progress=False)
+    exact = math.log(quad(lambda x: math.exp(2 * x - math.exp(x) - x * x / 18) / math.sqrt(18 * math.pi), -40, 8)[0])
+    # false alarm: 6e-5
+    assert abs(result.log_evidence.value - exact) < 4 * result.log_evidence.error
 
 
 # where the log-density of a standard normal reference falls below the least that counts

@@ -9,9 +9,10 @@ from sterna.types import FloatArray, IntArray
 
 MAX_DOUBLINGS = 30
 # Replicas begin as draws from the reference, whose density under the target may be so small that the slice at its level
-# is astronomically long. In the first rounds an interval is therefore at most so many times as long as the span of
-# draws from the reference: long enough to go where the target is, too short to get lost.
-FIRST_SPANS, FIRST_ROUNDS = 8.0, 7
+# is astronomically long. So an interval is at most so many times as long as the span of draws from the reference: long
+# enough to go where the target is, too short to get lost, or to where a user's function fails. After the first rounds
+# it may also be doubled so often, because the width of a chain that is on its way, or has heavy tails, grows.
+FIRST_SPANS, FIRST_ROUNDS, ALWAYS_DOUBLINGS = 8.0, 7, 5.0
 DRAWS_FOR_SPREAD = 100
 # Doubling makes an interval up to 2^30 times as long, which must still be a finite number.
 MIN_WIDTH, MAX_WIDTH = 1e-300, 2.0**-32 * HUGE
@@ -73,14 +74,17 @@ def first_doublings(draws: FloatArray, widths: FloatArray) -> FloatArray:
 
 
 def next_doublings(parameters: FloatArray, tuned: FloatArray, count: int) -> FloatArray:
-    """Return how often an interval may be doubled: in the first rounds up to the same length, whatever its width."""
-    free = tuned[:, Parameters.rounds : Parameters.rounds + 1] >= FIRST_ROUNDS
+    """Return how often an interval may be doubled: up to the same length whatever its width, later at least 5 times.
+
+    Doubling with a limit leaves the distribution unchanged (Neal 2003, section 4.1).
+    """
+    later = tuned[:, Parameters.rounds : Parameters.rounds + 1] >= FIRST_ROUNDS
     before, after = (columns(rows, Parameters.widths, count) for rows in (parameters, tuned))
     # a width that is infinite is never doubled
     with np.errstate(invalid="ignore"):
         longer = np.nan_to_num(np.log2(before) - np.log2(after))
     limits = np.clip(np.ceil(columns(parameters, Parameters.doublings, count) + longer), 0, MAX_DOUBLINGS)
-    return np.where(free, float(MAX_DOUBLINGS), limits)
+    return np.where(later, np.maximum(limits, ALWAYS_DOUBLINGS), limits)
 
 
 def tune_widths(program: Program, block: IntArray, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
