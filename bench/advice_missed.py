@@ -68,7 +68,7 @@ def claimed_modes():
             lambda d=dimension, r=ratio: modes_nearby(d, r, 1),
             others={NEARBY: lambda d=dimension, r=ratio: modes_nearby(d, r, 0, 1)},
         )
-        for dimension, ratio in ((8, 3), (10, 3), (12, 5))
+        for dimension, ratio in ((10, 3), (11, 4), (12, 5))
     ]
 
 

@@ -174,7 +174,7 @@ def slow_exploration(result: "Result") -> str | None:
         f"{result.predicted_restarts:.0f} (normal: more than {SLOW_SHARE:.0%} of that). In the worst chain, at "
         f"beta = {result.schedule[worst]:.3g}, the log-likelihoods before and after a scan's exploration have a "
         f"correlation of {memory[worst]:.2f} (0 means independent). Explore more often in each scan "
-        f"(explorations={more}), or leave the choice of the explorer to the run."
+        f"(explorations={more}) or, if you chose the explorer, let the run choose it."
     )
 
 
