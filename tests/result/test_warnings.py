@@ -244,7 +244,7 @@ def test_a_longer_run_is_named_by_what_the_user_gave():
 
 
 def test_a_short_run_that_follows_its_advice_has_no_warning():
-    """All of 10 seeds here, and 58 of 62 short runs of bench/advice.py; one of 3 may fail by chance."""
+    """All of 10 seeds here, and 60 of 62 short runs of bench/advice.py; one of 3 may fail by chance."""
     quiet = 0
     for seed in (1, 2, 3):
         short = normal(5, 5.0, n_rounds=3, explorer="slice", seed=seed)

@@ -36,7 +36,7 @@ MIN_SCANS_TO_COMPARE = 256
 MAX_R_HAT = 1.05
 
 # With a smaller effective sample size, of at least this many draws, the standard error of a mean is more than a quarter
-# of the standard deviation, and not reliable itself: in 252 runs of sick problems, intervals of runs with 20 to 50
+# of the standard deviation, and not reliable itself: in 267 runs of hard problems, intervals of runs with 20 to 50
 # effective draws covered the truth as often as those of more, and with 10 to 20 less often.
 MIN_EFFECTIVE_DRAWS, MIN_DRAWS_TO_COUNT = 16, 400
 
