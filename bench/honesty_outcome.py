@@ -36,13 +36,13 @@ WARNINGS = {
     "few restarts": r"\b(No|Only \d+) (restart|journey)s?",
     "run away": r"r[au]n(s|ning)? away|cancel|rounding",
     "tails": r"\btails?\b",
-    "slow": r"Exploration is slow|moves slowly",
+    "slow": r"Exploration is slow|run is too short:",
     "diverged": r"diverged",
     "estimators": r"Estimators of the evidence disagree",
     "moved": r"has not converged: the log evidence was",
     "R-hat": r"R-hat",
     "missed mass": r"[Mm]ass\b|\bmissed\b|not visited|never visited|no replica has been",
-    "journeys": r"journey",
+    "journeys": r"single journey",
 }
 # Kinds of errors: every pattern that a message contains.
 ERRORS = {

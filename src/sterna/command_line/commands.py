@@ -19,6 +19,7 @@ import click
 
 from sterna.command_line.other_options import explained
 from sterna.command_line.output import OutputError, close_streams, is_from, prepare_streams, write_error, write_out
+from sterna.command_line.spelling import for_command_line, result_for_command_line
 from sterna.command_line.versions import print_versions
 
 if TYPE_CHECKING:
@@ -92,11 +93,13 @@ def run(target: str, pairs: tuple[str, ...], save: str | None, as_json: bool, **
 
     path = None if save is None else Path(save)
     _check_outputs(path, stdout_is_open=click.get_current_context().obj is not False)
-    # a report on the same terminal shows the warnings
-    warnings = as_json or not (sys.stdout.isatty() and sys.stderr.isatty())
     # with --json nothing else may reach standard output, including the output of the user's own file
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
-        result = _sample(target, pairs, options, path, warnings)
+        result = result_for_command_line(_sample(target, pairs, options, path))
+    # a report on the same terminal shows the warnings
+    if as_json or not (sys.stdout.isatty() and sys.stderr.isatty()):
+        for warning in result.warnings:
+            write_error(click.style(f"sterna: warning: {warning}", fg="yellow"))
     # the file comes first, because nothing can go wrong with it that a terminal or a pipe does
     problem = None if path is None else _save(result, path)
     text = json.dumps(_finite(result.to_dict()), allow_nan=False) if as_json else report_for_output(result)
@@ -138,9 +141,7 @@ def _save(result: "Result", path: Path) -> str | None:
     return None
 
 
-def _sample(
-    target: str, pairs: tuple[str, ...], options: dict[str, Any], path: Path | None, warnings: bool
-) -> "Result":
+def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: Path | None) -> "Result":
     from sterna.models.data import FOLDER
     from sterna.run.display import make_display
     from sterna.run.sample import sample
@@ -163,7 +164,7 @@ def _sample(
         scheme=options["scheme"],
         seed=options["seed"],
         workers=options["workers"],
-        progress=make_display(True, warnings),
+        progress=make_display(True, warnings=False),
     )
 
 
@@ -377,7 +378,7 @@ def main() -> None:
     try:
         commands(standalone_mode=False, obj=prepare_streams())
     except (click.ClickException, Error) as error:
-        text = explained(error) if isinstance(error, click.ClickException) else str(error)
+        text = explained(error) if isinstance(error, click.ClickException) else for_command_line(str(error))
         write_error(f"sterna: {' '.join(text.split())}")
         status = 2
     except OutputError as error:

@@ -44,7 +44,7 @@ class Reference:
 
     Examples
     --------
-    >>> import math, sterna
+    >>> import math, numpy as np, sterna
     >>> def draw(rng):
     ...     scale = rng.exponential()
     ...     return scale, rng.normal(0.0, scale)
@@ -56,6 +56,26 @@ class Reference:
     >>> def log_likelihood(effect):
     ...     return -0.5 * (effect - 1.0) ** 2
     >>> target = sterna.Target(log_likelihood, reference)
+
+    If a run has missed a place, here at 3, the reference can be a mixture that knows it. A third of its draws each is
+    from the prior N(0, 10), from around the draws of that run, and from around that place:
+
+    >>> centres, widths = np.array([0.0, -4.0, 3.0]), np.array([10.0, 2.0, 0.1])
+    >>> def draw(rng, centres, widths):
+    ...     k = rng.integers(0, 3)
+    ...     return rng.normal(centres[k], widths[k])
+    >>> def log_density(mu, centres, widths):
+    ...     return np.log(np.mean(np.exp(-0.5 * ((mu - centres) / widths) ** 2) / widths)) - 0.5 * np.log(2 * np.pi)
+    >>> reference = sterna.Reference(draw, log_density, {"mu": sterna.Real()})
+
+    The prior then belongs to the likelihood, and the density of the reference is divided out:
+
+    >>> def log_likelihood(mu, centres, widths):
+    ...     narrow = np.exp(-0.5 * ((mu - 3) / 0.05) ** 2) / 0.05
+    ...     log_prior = -0.5 * (mu / 10) ** 2 - 0.5 * np.log(200 * np.pi)
+    ...     likelihood = np.log(np.exp(-0.5 * (mu + 4) ** 2) + narrow)
+    ...     return likelihood + log_prior - log_density(mu, centres, widths)
+    >>> target = sterna.Target(log_likelihood, reference, {"centres": centres, "widths": widths})
     """
 
     draw: Callable[..., object]

@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sterna.ground.values import REAL
+from sterna.result.advice import SAME_POSTERIOR, longer_run
 from sterna.result.text import count
 from sterna.search.light_reference import MAX_SHAPE
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
+
+# What lets replicas find a place, and the others not lose theirs: with less of it, modes are lost along the path.
+NEARBY = (
+    "a reference that draws some values from around this point, some from around the draws, and some from the present "
+    f"reference (help(sterna.Reference) has an example; {SAME_POSTERIOR})"
+)
 
 
 def missed_mass(result: "Result") -> str | None:
@@ -20,13 +28,14 @@ def missed_mass(result: "Result") -> str | None:
     worst, others = missed[0], len(missed) - 1
     more = f" and at {count(others, 'other place')}" if others else ""
     share = 1.0 / (1.0 + math.exp(min(result.log_evidence.value - worst.log_mass, 700.0)))
+    all_real = all(v.value_type == REAL for v in result.target.space.variables)
+    evolution = ', or try explorer="evolution"' if all_real and result.explorer != "evolution" else ""
     return (
         f"Mass was missed near {point(result, worst.centre)}{more}: the density there has a log mass of at least "
         f"{worst.log_mass:.2f}, by importance sampling around an optimum, and the draws ({worst.share:.2%} of them are "
         f"there) and the evidence ({result.log_evidence}) allow at most {worst.log_allowed:.2f} (normal: the former is "
         f"below the latter). The posterior has about {share:.0%} of its mass there, so neither draws nor evidence can "
-        "be trusted. Use a reference that is narrower or nearer to this point, many more copies and scans "
-        '(n_copies, n_rounds), or explorer="evolution".'
+        f"be trusted. A longer run rarely helps. Use {NEARBY}{evolution}."
     )
 
 
@@ -40,16 +49,16 @@ def evidence_too_large(result: "Result") -> str | None:
         f"The evidence is too large, or too many draws are near {point(result, worst.centre)}: the density there has a "
         f"log mass of at most {worst.log_mass:.2f}, by importance sampling, and the evidence ({result.log_evidence}) "
         f"times the share of draws ({worst.share:.0%}) is at least {worst.log_allowed:.2f} (normal: the former is "
-        "above the latter). Some chains have found a mode that others have not: use more copies and scans (n_copies, "
-        "n_rounds)."
+        "above the latter). Some chains have found a mode that others have not, which a longer run improves only "
+        f"slowly: use {longer_run(result, 4)} or more, or {NEARBY}."
     )
 
 
 def light_tails(result: "Result") -> str | None:
     """Warn if the draws have missed a tail because the reference has hardly any mass there."""
     advice = (
-        "Use a reference with heavier tails, such as sterna.StudentT or sterna.Cauchy instead of sterna.Normal "
-        "or sterna.FittedReference, or a wider one."
+        "A longer run does not help. Use a reference with heavier tails, such as sterna.StudentT or sterna.Cauchy "
+        f"instead of sterna.Normal or sterna.FittedReference ({SAME_POSTERIOR})."
     )
     what, upper = "The tails of the reference are lighter than those of the target", result.search.upper_tail
     if not result.search.tails:
