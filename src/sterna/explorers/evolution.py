@@ -199,14 +199,16 @@ def explore(
     read_line(program, x, coordinates, count, here)
     for _ in range(int(parameters[Parameters.moves])):
         move = uniform(stream)
-        log_factor, proposed, accepted = 0.0, -1, -1
+        log_factor, proposed, accepted, wraps = 0.0, -1, -1, True
         if move < parameters[Parameters.snooker]:
+            wraps = False
             log_factor = through_point(count, 1.2 + uniform(stream), archive, n_points, here, there, stream)
         elif move < jump:
             along_difference(count, 1.0, noise, units, archive, n_points, here, there, stream)
         elif move < radial:
             proposed, accepted = Statistics.radial_proposed, Statistics.radial_accepted
             stretch = parameters[Parameters.stretch] * standard_normal(stream)
+            wraps = False
             log_factor = from_centre(count, stretch, centres, n_centres, units, here, there)
         else:
             proposed, accepted = Statistics.proposed, Statistics.accepted
@@ -215,7 +217,7 @@ def explore(
         probability = 0.0
         if log_factor > -math.inf:
             probability = step(
-                program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, stream
+                program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, wraps, stream
             )
         if proposed >= 0:
             statistics[proposed] += 1.0

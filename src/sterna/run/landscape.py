@@ -42,6 +42,7 @@ class TargetLandscape:
         program = runtime.target.program
         bounded = (program.lower > -HUGE) | (program.upper < HUGE)
         self.limits: FloatArray = np.where(bounded, MAX_CHANGE, np.inf)
+        self.periods: FloatArray = program.circles[1::2]
         # a gradient that no explorer of the run needs is not compiled for this
         self.has_slopes = program.likelihood_gradient != 0 or program.whole_gradient != 0
         self.evaluations = self.gradients = 0

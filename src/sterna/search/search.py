@@ -101,7 +101,7 @@ def _add(
 ) -> None:
     """Add the end of a climb, unless it is a known optimum."""
     for hill in hills:
-        if hill.optimum.ellipsoid.distances(point[None], landscape.free)[0] < SAME:
+        if hill.optimum.ellipsoid.distances(point[None], landscape)[0] < SAME:
             return
     optimum = settled(landscape, point, value, steps, until)
     if optimum is not None:
