@@ -25,19 +25,19 @@ def circular_row(draws: FloatArray, journeys: IntArray, first: float, period: fl
     """
     angles = 2.0 * math.pi * (draws - first) / period
     length, direction = cmath.polar(complex(np.exp(1j * angles).mean()))
-    influences = np.sin(angles - direction) / max(length, 1e-300)
-    row, cosine, sine = summaries_of(np.stack([influences, np.cos(angles), np.sin(angles)]), journeys)
+    row, cosine, sine = summaries_of(np.sin(np.stack([angles - direction, angles + 0.5 * math.pi, angles])), journeys)
+    length = min(max(length, 1e-300), 1.0)
     unit = period / (2.0 * math.pi)
     for name in ("mcse", "mcse_series"):
         # an error as large as the spread of draws all around says nothing about the mean
-        row[name] = unit * row[name] if row[name] < math.pi / math.sqrt(3.0) else math.nan
+        row[name] = unit * row[name] / length if row[name] / length < math.pi / math.sqrt(3.0) else math.nan
     for name in ("r_hat", "r_hat_within"):
         row[name] = float(np.fmax(cosine[name], sine[name]))
     mean = first + unit * (direction % (2.0 * math.pi))
     quantiles = np.quantile(cut_open(draws, period), [0.05, 0.5, 0.95])
     row["q5"], row["median"], row["q95"] = (quantiles + whole_turns(mean - quantiles[1], period)).tolist()
     row["mean"] = mean if mean < first + period else first
-    row["sd"] = unit * math.sqrt(-2.0 * math.log(min(max(length, 1e-300), 1.0)))
+    row["sd"] = unit * math.sqrt(-2.0 * math.log(length))
     return row
 
 
