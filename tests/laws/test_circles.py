@@ -133,3 +133,63 @@ def test_faults_are_caught(fault):
         pull = 2 * np.exp(1j * SEEN).sum()
         with pytest.raises(AssertionError):
             check_angle(result, pull, math.log(iv(0, abs(pull))))
+
+
+def test_angles_of_a_pymc_model():
+    """An angle, and another that is uniform with PyMC's circular transform: both densities repeat on the line."""
+    pm = pytest.importorskip("pymc")
+    from pymc.distributions.transforms import circular
+
+    with pm.Model() as model:
+        a = pm.VonMises("a", MU, KAPPA)
+        b = pm.Uniform("b", -math.pi, math.pi, default_transform=circular)
+        pm.Potential("seen", 2.0 * pm.math.cos(SEEN - a).sum() + 1.5 * pm.math.cos(b - a))
+    result = sterna.sample(model, **RUN)
+    check_angle(result, log_evidence=LOG_EVIDENCE + math.log(iv(0, 1.5)))
+    assert np.abs(result.states).max() <= math.pi
+    strength = ive(1, abs(PULL)) / ive(0, abs(PULL)) * iv(1, 1.5) / iv(0, 1.5)
+    # the circular deviation of b, from the length of its mean vector
+    assert result.summary["b"]["sd"] == pytest.approx(math.sqrt(-2 * math.log(strength)), rel=0.1)
+
+
+def test_a_circular_transform_behind_another_is_refused():
+    pm = pytest.importorskip("pymc")
+    with pm.Model() as model:
+        a = pm.Uniform("a", -math.pi, math.pi, transform=pm.distributions.transforms.circular)
+        pm.Potential("seen", pm.math.cos(a))
+    with pytest.raises(sterna.TargetError, match=r"give default_transform=pm\.distributions\.transforms\.circular"):
+        sterna.from_pymc(model)
+
+
+def numpyro_target():
+    numpyro, dist = pytest.importorskip("numpyro"), pytest.importorskip("numpyro.distributions")
+    import jax.numpy as jnp
+
+    def model(y):
+        a = numpyro.sample("a", dist.VonMises(MU, KAPPA))
+        with numpyro.plate("two", 2):
+            numpyro.sample("b", dist.VonMises(a, 1.5))
+        numpyro.factor("seen", 2.0 * jnp.sum(jnp.cos(y - a)))
+
+    return sterna.from_numpyro(model, SEEN)
+
+
+def test_angles_of_a_numpyro_model_are_stored_as_they_are():
+    target = numpyro_target()
+    assert [v.periodic for v in target.space.variables] == [True, True]
+    state = np.array([-3.0, 0.1, 3.1])
+    log_reference, log_likelihood = target.log_densities(state)
+    exact = stats.vonmises.logpdf(-3.0, KAPPA, MU) + stats.vonmises.logpdf(state[1:], 1.5, -3.0).sum()
+    assert log_reference == pytest.approx(exact, rel=1e-12)
+    assert log_likelihood == pytest.approx(2 * np.cos(SEEN + 3.0).sum(), rel=1e-12)
+    assert target.log_densities(state + 4 * math.pi) == pytest.approx((log_reference, log_likelihood), rel=1e-12)
+
+
+@pytest.mark.laws
+def test_angles_of_a_numpyro_model():
+    result = sterna.sample(numpyro_target(), **RUN)
+    check_angle(result)
+    assert np.abs(result.states).max() <= math.pi
+    strength = ive(1, abs(PULL)) / ive(0, abs(PULL)) * iv(1, 1.5) / iv(0, 1.5)
+    for name in ("b[0]", "b[1]"):
+        assert result.summary[name]["sd"] == pytest.approx(math.sqrt(-2 * math.log(strength)), rel=0.1)
