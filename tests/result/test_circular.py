@@ -77,6 +77,7 @@ def test_the_unit_and_the_interval_are_those_given():
     assert row["mean"] == pytest.approx(3.0 * 24 / (2 * math.pi), abs=0.2)
     assert row["sd"] == pytest.approx(0.3 * 24 / (2 * math.pi), rel=0.1)
     assert row["mean"] == pytest.approx(same["mean"], abs=1e-12)
+    assert all(type(value) is float for value in row.values())
     assert row["mcse"] == pytest.approx(same["mcse"], rel=1e-12)
 
 

@@ -61,7 +61,7 @@ def rows_of(draws: FloatArray, journeys: IntArray, circles: FloatArray) -> list[
     Of each, `circles` holds first value and period, which is 0 if it does not repeat.
     """
     rows: list[Row] = [dict(row) for row in summaries_of(draws, journeys)]
-    for k, (one, (first, period)) in enumerate(zip(draws, circles, strict=True)):
+    for k, (one, (first, period)) in enumerate(zip(draws, circles.tolist(), strict=True)):
         if period:
             rows[k] = dict(circular_row(one, journeys, first, period))
             one = cut_open(one, period)
