@@ -110,6 +110,7 @@ def test_a_ring_of_rotors():
 
     n, coupling = 5, 2.0
     result = sterna.sample(ring, {"a": sterna.CircularUniform(shape=n)}, {"coupling": coupling}, **RUN)
+    assert result.warnings == []
     bessel = iv(np.abs(np.arange(-30, 31)), coupling)
     assert abs(result.log_evidence.value - math.log(np.sum(bessel**n))) < 5 * result.log_evidence.error
     slopes = 0.5 * (iv(np.abs(np.arange(-31, 30)), coupling) + iv(np.abs(np.arange(-29, 32)), coupling))
