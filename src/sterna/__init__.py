@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sterna.reference.fitted_reference import FittedReference as FittedReference
     from sterna.reference.prior_transform import PriorTransform as PriorTransform
     from sterna.reference.reference import Reference as Reference
+    from sterna.reference.space import Angle as Angle
     from sterna.reference.space import Binary as Binary
     from sterna.reference.space import Integer as Integer
     from sterna.reference.space import Real as Real
@@ -74,7 +75,7 @@ else:
         "reference.fitted_reference": "FittedReference",
         "reference.prior_transform": "PriorTransform",
         "reference.reference": "Reference",
-        "reference.space": "Binary Integer Real Simplex",
+        "reference.space": "Angle Binary Integer Real Simplex",
         "result.result": "Result",
         "run.sample": "sample",
         "target.log_prior": "from_log_prior",

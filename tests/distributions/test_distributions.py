@@ -294,6 +294,8 @@ GOOD = {
     sterna.HalfCauchy: {"beta": 1.0},
     sterna.StudentT: {"nu": 3.0, "mu": 0.0, "sigma": 1.0},
     sterna.LogNormal: {"mu": 0.0, "sigma": 1.0},
+    sterna.CircularUniform: {"lower": 0.0, "upper": 1.0},
+    sterna.VonMises: {"mu": 0.0, "kappa": 1.0},
     sterna.Bernoulli: {"p": 0.5},
     sterna.Spin: {"field": 0.0},
     sterna.Categorical: {"p": [0.5, 0.5]},
@@ -304,7 +306,7 @@ GOOD = {
     sterna.Dirichlet: {"a": [1.0, 2.0]},
     sterna.MultivariateNormal: {"mu": [0.0, 0.0], "cov": [[1.0, 0.0], [0.0, 1.0]]},
 }
-POSITIVE = {"sigma", "lam", "nu", "beta", "alpha", "a"}
+POSITIVE = {"sigma", "lam", "nu", "beta", "alpha", "a", "kappa"}
 ARGUMENTS = [(kind, name) for kind, arguments in GOOD.items() for name in arguments]
 
 
@@ -342,6 +344,11 @@ def test_argument_that_must_be_positive_is_named(kind, name, bad):
         (lambda: sterna.Uniform([0.0, 2.0], 1.0), "lower must be below upper"),
         (lambda: sterna.LogUniform(0.0, 1.0), "lower must be positive and below upper"),
         (lambda: sterna.LogUniform(2.0, 1.0), "lower must be positive and below upper"),
+        (lambda: sterna.CircularUniform(3.0, 1.0), "lower must be below upper"),
+        (lambda: sterna.CircularUniform(-1.7e308, 1.7e308), "upper - lower must be finite"),
+        (lambda: sterna.VonMises(0.0, 0.0), r"kappa must be positive; of all angles alike, sterna.CircularUniform\(\)"),
+        (lambda: sterna.Angle(1.0, 1.0), r"Angle\(lower=1.0, upper=1.0\): lower must be below upper"),
+        (lambda: sterna.Angle(0.0, np.inf), "both finite"),
         (lambda: sterna.Bernoulli(0.0), "p must lie strictly between 0 and 1"),
         (lambda: sterna.Bernoulli(1.0), "p must lie strictly between 0 and 1"),
         (lambda: sterna.Geometric(1.5), "p must lie between 1e-14 and 1"),

@@ -41,6 +41,7 @@ def transition_matrix(beta, faults=()):
         table=None,
         lower=[1.0, 0.0],
         upper=[4.0, 1.0],
+        circles=np.zeros(4),
     )
     points = [np.array(p) for p in itertools.product(np.arange(1.0, 5.0), (0.0, 1.0))]
     places = {tuple(p): k for k, p in enumerate(points)}

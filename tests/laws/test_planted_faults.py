@@ -60,6 +60,7 @@ OTHERS = {"fitted, heavy": sterna.Fitted(moves=2, freedom=2.0)}
 N_IN_SUITE = {"automala": 2}
 
 LINE, LEAP, RUN_PART = "explorers/shared/line_moves", "explorers/shared/leapfrog", "explorers/shared/parts"
+CIRCLES = "engine/circles"
 ACCEPT = ("math.exp(min(after - before, 0.0))", "1.0")
 LAST_KICK = ("    kick(line, point, beta, 0.5 * size)\n    return True", "    return True")
 JACOBIAN = ("total += log_jacobian(", "total += 0.0 * log_jacobian(")
@@ -78,6 +79,7 @@ FAULTS = [
     Fault("slice", "level without the exponential", "bimodal", "- exponential(stream)", "- 1.0"),
     Fault("slice", "not annealed", "bimodal", "    here = x[i]\n", "    here, beta = x[i], 1.0\n"),
     Fault("slice", "doubled to one side", "bimodal", "if uniform(stream) < 0.5:", "if uniform(stream) < 2.0:", 0.1),
+    Fault("slice", "wraps too far", "circle", "value - period *", "value - 0.9 * period *", path=CIRCLES),
     Fault("metropolis", "no Jacobian", "bounded", *LINE_JACOBIAN, path=LINE),
     Fault("metropolis", "not annealed", "bounded", "beta * (there - here)", "there - here", path=LINE),
     Fault("metropolis", "reference left out", "bounded", "reference + read_line", "read_line", path=LINE),
@@ -94,6 +96,20 @@ FAULTS = [
     Fault("evolution, snooker", "one power too many", "bounded", "(count - 1) * math.log", "count * math.log"),
     Fault("evolution, plain", "differences in one order", "bounded", "size * difference", "size * abs(difference)"),
     Fault("evolution, radial", "no factor", "bounded", "return count * stretch", "return 0.0"),
+    Fault(
+        "evolution, snooker",
+        "wraps around",
+        "circle",
+        "wraps = False\n            log_factor = through",
+        "log_factor = through",
+    ),
+    Fault(
+        "evolution, radial",
+        "wraps around",
+        "circle",
+        "wraps = False\n            log_factor = from",
+        "log_factor = from",
+    ),
     Fault("evolution", "no Jacobian", "bounded", *LINE_JACOBIAN, path=LINE),
     Fault("evolution", "not annealed", "bounded", "beta * (there - here)", "there - here", path=LINE),
     Fault("independence", "not annealed", "mixed", "acceptance(beta, 0.0", "acceptance(1.0, 0.0"),
@@ -107,6 +123,7 @@ FAULTS = [
         "mixture.components[Component.constant] -",
         1.0,
     ),
+    Fault("fitted", "wraps around", "circle", "log_factor, False, stream", "log_factor, True, stream"),
     Fault("fitted, heavy", "normal instead of Student draws", "gaussian", "total / narrow", "total"),
     Fault("elliptical", "not annealed", "far_data", "annealed(0.0, beta,", "annealed(0.0, 1.0,"),
     Fault("elliptical", "directions of unit length", "far_data", "/= program.constants[4 * i + 1]", "/= 1.0"),

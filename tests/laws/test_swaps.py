@@ -192,7 +192,7 @@ def scan_matrix(parity, faults=None):
         likelihood_gradient=0, reference_gradient=0, whole_gradient=0, data=0,
         value_type=np.full(2, BINARY), lower=np.zeros(2), upper=np.ones(2),
         family=np.full(2, numbers["Bernoulli"]), constants=logs_of_chance.ravel(), table=np.zeros(1),
-        stop=new_stop(),
+        circles=np.zeros(4), stop=new_stop(),
     )  # fmt: skip
     return _scan_matrix(code, program, forks)
 

@@ -57,7 +57,7 @@ def test_two_modes_are_told_apart(n):
 
 def test_a_row_of_several_modes_shows_their_shares():
     draws = two_modes(500)
-    (row,) = rows_of(draws[None, None], np.arange(500)[None])
+    (row,) = rows_of(draws[None, None], np.arange(500)[None], np.zeros((1, 2)))
     low, high = row["modes"]
     assert low["share"] + high["share"] == 1
     assert low["share_interval"][0] < np.mean(draws < 0) == low["share"] < low["share_interval"][1]

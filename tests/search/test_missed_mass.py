@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from landscapes import FunctionLandscape, covariance_of, quadratic
 from scipy import stats
+from scipy.special import i0e
 
 from sterna.search import mass
 from sterna.search.curvature import Optimum
@@ -26,7 +27,7 @@ def test_the_mass_of_a_normal_distribution_in_its_ellipsoid(dimension):
     landscape = FunctionLandscape(quadratic(mean, covariance)[0], dimension)
     region = Ellipsoid(mean, np.linalg.cholesky(covariance))
     ((points, log_weights),) = weighted_draws(landscape, region, 4000, np.random.default_rng(1))
-    assert region.holds(points, landscape.free).all()
+    assert region.holds(points, landscape).all()
     log_mean, log_lower, log_upper = bounds(log_weights, LEVEL)
     assert log_lower < math.log(INSIDE) < log_upper
     assert log_upper - log_lower < 0.5
@@ -80,10 +81,29 @@ def test_proposals_in_parts_are_those_of_one_part(monkeypatch):
 
 def test_an_ellipsoid_holds_points_with_its_integers():
     region = Ellipsoid(np.array([2.0, 0.0, 0.0]), np.array([[1.0, 0.0], [2.0, 1.0]]))
-    free = np.array([False, True, True])
+    landscape = FunctionLandscape(None, 3, integers=1)
     points = np.array([[2.0, 1.0, 2.0], [2.0, 1.0, -2.0], [3.0, 1.0, 2.0]])
-    np.testing.assert_allclose(region.distances(points, free), [1, 17, np.inf])
-    assert region.holds(points, free).tolist() == [True, False, False]
+    np.testing.assert_allclose(region.distances(points, landscape), [1, 17, np.inf])
+    assert region.holds(points, landscape).tolist() == [True, False, False]
+
+
+def test_an_ellipsoid_on_a_circle_holds_points_any_number_of_turns_away():
+    landscape = FunctionLandscape(None, 2, periods=np.array([24.0, 0.0]))
+    region = Ellipsoid(np.array([23.0, 0.0]), np.eye(2))
+    points = np.array([[0.0, 0.0], [1.5, 0.0], [-25.0, 0.0], [23.0, 24.0]])
+    np.testing.assert_allclose(region.distances(points, landscape), [1, 6.25, 0, 576])
+
+
+@pytest.mark.parametrize("kappa", [0.3, 1.0, 30.0])
+def test_an_ellipsoid_longer_than_the_circle_counts_it_once(kappa):
+    """The mass of a density on the circle is 1, also if it is nearly flat. Each bound fails once in 1e6."""
+    landscape = FunctionLandscape(
+        lambda x: kappa * (np.cos(x[:, 0] - 2.0) - 1) - math.log(2 * math.pi * i0e(kappa)), 1, periods=2 * math.pi
+    )
+    region = Ellipsoid(np.array([2.0 + 6 * math.pi]), np.array([[max(2.0, 2 / math.sqrt(kappa))]]))
+    ((_, log_weights),) = weighted_draws(landscape, region, 4000, np.random.default_rng(1))
+    _, log_lower, log_upper = bounds(log_weights, LEVEL)
+    assert log_lower < 0 < log_upper
 
 
 def test_bounds_of_weights_that_are_all_zero():

@@ -221,6 +221,50 @@ def bounded():
     return by_columns(sterna.Target(bounded_terms, reference, gradient=bounded_gradient), BOUNDED)
 
 
+HOUR = 2 * math.pi / 24
+
+
+def clock(hour, angle):
+    return 3.0 * math.cos(HOUR * hour - 6.2) + 1.5 * math.cos(angle - HOUR * hour)
+
+
+def clock_gradient(hour, angle):
+    apart = math.sin(angle - HOUR * hour)
+    return HOUR * (1.5 * apart - 3.0 * math.sin(HOUR * hour - 6.2)), -1.5 * apart
+
+
+def circle():
+    """A periodic hour that is most likely before midnight, and an angle near 3; given the hour it is von Mises."""
+    reference = {"hour": sterna.CircularUniform(0, 24), "angle": sterna.VonMises(3.0, 2.0)}
+    target = sterna.Target(clock, reference, gradient=clock_gradient)
+    points = np.linspace(0, 24, 100_001)
+
+    def pull(beta, hour):
+        """The direction and strength of the angle's distribution."""
+        return 2.0 * np.exp(3.0j) + 1.5 * beta * np.exp(1j * HOUR * hour)
+
+    @cache
+    def first(beta):
+        strength = np.abs(pull(beta, points))
+        return Grid.of(points, 3.0 * beta * np.cos(HOUR * points - 6.2) + np.log(i0e(strength)) + strength)
+
+    def draw(beta, n, rng):
+        hour = first(beta).rvs(n, rng)
+        pulled = pull(beta, hour)
+        angle = np.angle(pulled) + rng.vonmises(0.0, np.abs(pulled))
+        return np.column_stack([hour % 24, (angle + math.pi) % (2 * math.pi) - math.pi])
+
+    def uniforms(beta, states):
+        assert (states >= [0, -math.pi]).all(), "below its interval"
+        assert (states < [24, math.pi]).all(), "above its interval"
+        hour, angle = states.T
+        pulled = pull(beta, hour)
+        away = np.angle(np.exp(1j * angle) / pulled)
+        return [first(beta).cdf(hour), stats.vonmises.cdf(away, np.abs(pulled))]
+
+    return Law(target, draw, uniforms)
+
+
 def shares(p, counts):
     return np.sum(counts * np.log(p))
 
@@ -610,6 +654,7 @@ COMPARISONS = {
     joint: 4,
     bounded: 4,
     simplex: 4,
+    circle: 3,
     banana: 3,
     funnel: 3,
     heavy: 2,

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 from scipy import stats
+from scipy.special import i0e
 
 import sterna
 
@@ -36,6 +37,30 @@ class Folded:
 
     def support(self):
         return 0.0, np.inf
+
+    def median(self):
+        return self.ppf(0.5)
+
+
+class Turned:
+    """The von Mises distribution from -pi to pi, wherever its mean is; SciPy's distribution function goes on beyond."""
+
+    def __init__(self, mu, kappa):
+        self.mu, self.kappa = mu, kappa
+        self.below = stats.vonmises.cdf(-math.pi - mu, kappa)
+
+    def cdf(self, x):
+        return stats.vonmises.cdf(np.clip(x, -math.pi, math.pi) - self.mu, self.kappa) - self.below
+
+    def ppf(self, u):
+        grid = np.linspace(-math.pi, math.pi, 100_001)
+        return np.interp(u, self.cdf(grid), grid)
+
+    def logpdf(self, x):
+        return self.kappa * (np.cos(x - self.mu) - 1) - np.log(2 * math.pi * i0e(self.kappa))
+
+    def support(self):
+        return -math.pi, math.pi
 
     def median(self):
         return self.ppf(0.5)
@@ -71,6 +96,10 @@ CONTINUOUS = {
     "TruncatedNormal in a tail": (sterna.TruncatedNormal(0.0, 1.0, 6.0, 9.0), cut_normal(0.0, 1.0, 6.0, 9.0)),
     "TruncatedNormal narrow": (sterna.TruncatedNormal(0.0, 1.0, -0.5, 0.7), cut_normal(0.0, 1.0, -0.5, 0.7)),
     "TruncatedNormal narrow tail": (sterna.TruncatedNormal(0, 1, -3.2, -3.0), cut_normal(0.0, 1.0, -3.2, -3.0)),
+    "CircularUniform": (sterna.CircularUniform(-1.0, 3.0), stats.uniform(-1.0, 4.0)),
+    "VonMises": (sterna.VonMises(3.0, 2.0), Turned(3.0, 2.0)),
+    "VonMises of small kappa": (sterna.VonMises(10.0, 0.01), Turned(10.0, 0.01)),
+    "VonMises of large kappa": (sterna.VonMises(-3.1, 150.0), Turned(-3.1, 150.0)),
     "LogNormal": (sterna.LogNormal(0.3, 0.8), stats.lognorm(0.8, scale=math.exp(0.3))),
 }
 
@@ -130,6 +159,7 @@ SCIPY_CONTINUOUS = {
     "weibull_min": stats.weibull_min(1.7, scale=2.0),
     "rayleigh": stats.rayleigh(scale=2.0),
     "pareto": stats.pareto(3.0, scale=2.0),
+    "vonmises": stats.vonmises(2.0, 1.0),
     "truncnorm": stats.truncnorm(-1.0, 2.5, 0.5, 2.0),
     "truncnorm above": stats.truncnorm(0.3, np.inf),
 }
@@ -166,6 +196,7 @@ NUMPYRO = {
     "LeftTruncatedDistribution": lambda dist: dist.TruncatedNormal(1.0, 2.0, low=0.5),
     "RightTruncatedDistribution": lambda dist: dist.TruncatedNormal(1.0, 2.0, high=0.5),
     "TwoSidedTruncatedDistribution": lambda dist: dist.TruncatedNormal(1.0, 2.0, low=-1.0, high=2.5),
+    "VonMises": lambda dist: dist.VonMises(3.0, 2.0),
     "BernoulliProbs": lambda dist: dist.Bernoulli(0.3),
     "BernoulliLogits": lambda dist: dist.Bernoulli(logits=0.3),
     "BinomialProbs": lambda dist: dist.Binomial(12, 0.3),
@@ -208,6 +239,7 @@ PYMC = {
     "ParetoRV": lambda pm: pm.Pareto.dist(3.0, 2.0),
     "TruncatedNormalRV": lambda pm: pm.TruncatedNormal.dist(1.0, 2.0, lower=0.5),
     "TruncatedNormalRV by Truncated": lambda pm: pm.Truncated.dist(pm.Normal.dist(1.0, 2.0), lower=-0.5, upper=3.0),
+    "VonMisesRV": lambda pm: pm.VonMises.dist(3.0, 2.0),
     "BernoulliRV": lambda pm: pm.Bernoulli.dist(0.3),
     "BinomialRV": lambda pm: pm.Binomial.dist(12, 0.3),
     "PoissonRV": lambda pm: pm.Poisson.dist(4.2),

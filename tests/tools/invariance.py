@@ -23,7 +23,7 @@ BETAS = (0.0, 0.1, 0.5, 1.0)
 SEED = 1
 SCANS = 10
 
-NAMED = ("gaussian", "banana", "bounded", "heavy", "simplex", "bimodal", "cliff")
+NAMED = ("gaussian", "banana", "bounded", "heavy", "simplex", "bimodal", "cliff", "circle")
 REAL = (*NAMED, "joint", "funnel")
 DISCRETE = ("few_values", "integers", "lattice")
 
@@ -75,7 +75,7 @@ def shares(snooker=0.0, jump=0.0, radial=0.0):
 
 
 BEST = sterna.Best(sterna.Slice(passes=0.5), sterna.Metropolis(moves=2))
-EVOLUTION = ("gaussian", "bounded", "bimodal")
+EVOLUTION = ("gaussian", "bounded", "bimodal", "circle")
 
 DICTS = {
     "gaussian": {"x": sterna.Metropolis()},

@@ -6,9 +6,10 @@ import numpy as np
 class FunctionLandscape:
     """`function(points)` on the real line, or in a box of the given half-width, mapped from the line."""
 
-    def __init__(self, function, dimension, gradient=None, half=None, integers=0, reference=None):
+    def __init__(self, function, dimension, gradient=None, half=None, integers=0, reference=None, periods=0.0):
         self.function, self.gradient, self.half, self.reference = function, gradient, half, reference
         self.free = np.arange(dimension) >= integers
+        self.periods = np.full(dimension, periods)
         self.limits = np.full(dimension, np.inf if half is None else 2.0)
         self.has_slopes = gradient is not None
         self.spent = 0

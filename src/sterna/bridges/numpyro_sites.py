@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sterna.bridges.jax_batches import import_jax, in_64_bits
 from sterna.errors import TargetError
-from sterna.reference.space import Binary, Integer, Real, VariableType
+from sterna.reference.space import Angle, Binary, Integer, Real, VariableType
 
 if TYPE_CHECKING:
     from jax import Array
@@ -59,10 +59,21 @@ class Site:
 
 
 def bijection(message: Message) -> "Transform":
-    """Return NumPyro's map from the whole space to the support of a site."""
-    from numpyro.distributions.transforms import biject_to
+    """Return NumPyro's map from the whole space to the support of a site; an angle is stored as it is.
 
-    return biject_to(message["fn"].support)
+    NumPyro maps angles by a logistic function, which has no way around.
+    """
+    from numpyro.distributions.transforms import IdentityTransform, biject_to
+
+    support = message["fn"].support
+    return IdentityTransform() if is_angle(support) else biject_to(support)
+
+
+def is_angle(support: "Constraint") -> bool:
+    """Whether a support is that of angles from -pi to pi."""
+    from numpyro.distributions import constraints
+
+    return isinstance(plain_constraint(support), type(constraints.circular))
 
 
 def unconstrain(site: Site, message: Message) -> "Array":
@@ -230,7 +241,8 @@ def site_of(name: str, message: Message, start: int) -> Site:
             f"The site {name!r} has the support {support}, which NumPyro cannot map to an unconstrained space: use "
             "another parametrisation."
         ) from None
-    return Site(name, start, stored, Real(shape=stored), False, message["value"].dtype)
+    kind = (Angle if is_angle(support) else Real)(shape=stored)
+    return Site(name, start, stored, kind, False, message["value"].dtype)
 
 
 def _kind_of(name: str, support: "Constraint", shape: tuple[int, ...]) -> VariableType:

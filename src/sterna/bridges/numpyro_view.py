@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sterna.bridges.jax_batches import import_jax, in_64_bits
 from sterna.bridges.numpyro_sites import Message, log_prob_of, scale_of
+from sterna.reference.space import ANGLE
 from sterna.types import FloatArray
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class NumpyroView:
             if plates
         }
         self.coords: Mapping[str, Any] = {}
+        angles = [site.name for site in model.sites.values() if site.kind.periodic]
+        self.circles: Mapping[str, FloatArray] = dict.fromkeys(angles, ANGLE)
         self.shown: Sequence[str] = list(model.layout.plates)
         self._values = self._of_many(self._values_at)
         self._log_likelihoods = self._of_many(self._log_likelihoods_at)

@@ -63,6 +63,7 @@ def check_not_random(graphs: "list[Variable]") -> None:
 
 def check_transforms(model: "Model") -> None:
     """Refuse a transform that changes what its prior draws, such as sum_to_1 of a normal vector."""
+    from pymc.distributions.transforms import CircularTransform
     from pymc.pytensorf import compile as compile_graph
 
     from sterna.bridges.pytensor_numba import array_mode
@@ -72,6 +73,11 @@ def check_transforms(model: "Model") -> None:
         return
     pairs = []
     for rv, transform in chosen.items():
+        if any(isinstance(part, CircularTransform) for part in getattr(transform, "transform_list", ())):
+            raise TargetError(
+                f"The circular transform of {rv.name!r} comes after PyMC's default transform, whose values are no "
+                "angles: give default_transform=pm.distributions.transforms.circular instead of transform=."
+            )
         inputs = rv.owner.inputs
         pairs += [rv, transform.backward(transform.forward(rv, *inputs), *inputs)]
     with model:

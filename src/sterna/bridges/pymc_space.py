@@ -1,4 +1,4 @@
-"""The space of a PyMC model's values: unconstrained reals, and integers within the bounds of their distributions."""
+"""The space of a PyMC model's values: unconstrained reals, angles, integers within the bounds of their priors."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.reference.space import Binary, Integer, Real, VariableType
+from sterna.reference.space import Angle, Binary, Integer, Real, VariableType
 
 if TYPE_CHECKING:
     from pymc import Model
@@ -19,7 +19,7 @@ def kinds_of(model: "Model", example: list[NDArray[Any]]) -> dict[str, VariableT
     for rv, value in zip(model.free_RVs, example, strict=True):
         name = _identifier(rv.name, kinds)
         if value.dtype.kind == "f":
-            kinds[name] = Real(shape=value.shape)
+            kinds[name] = (Angle if is_angle(model, rv) else Real)(shape=value.shape)
         elif _name_of(rv) == "BernoulliRV" or value.dtype.kind == "b":
             kinds[name] = Binary(shape=value.shape)
         else:
@@ -29,6 +29,13 @@ def kinds_of(model: "Model", example: list[NDArray[Any]]) -> dict[str, VariableT
                 lower, upper = max(lower, limits.min), min(upper, limits.max)
             kinds[name] = Integer(lower, upper, shape=value.shape)
     return kinds
+
+
+def is_angle(model: "Model", rv: "Variable") -> bool:
+    """Whether a variable's value is an angle: PyMC's density of it repeats after a turn, all along the line."""
+    from pymc.distributions.transforms import CircularTransform
+
+    return isinstance(model.rvs_to_transforms[rv], CircularTransform)
 
 
 def has_unbounded(model: "Model", example: list[NDArray[Any]]) -> bool:

@@ -1,13 +1,15 @@
 """How a PyMC model shows states: its variables by name, with their dimensions and coordinates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.bridges.pymc_space import is_angle
 from sterna.bridges.pytensor_numba import array_mode
+from sterna.reference.space import ANGLE
 from sterna.types import FloatArray
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class PymcView:
         self.variables = [*model.free_RVs, *model.deterministics]
         self.shown: Sequence[str] = [rv.name for rv in self.variables]
         self.coords, self.dims = coords_and_dims_for_inferencedata(model)
+        self.circles: Mapping[str, FloatArray] = {rv.name: ANGLE for rv in model.free_RVs if is_angle(model, rv)}
         # as they are now, because the user may add to a model that is not frozen
         self.observed_variables = list(model.observed_RVs)
         self.observed, self.constants = find_observations(model), find_constants(model)

@@ -6,11 +6,12 @@ its class: its compiled functions, and its counterparts in SciPy, NumPyro and Py
 
 from typing import TYPE_CHECKING
 
-from sterna.distributions import counts, finite, gamma, half_line, interval, real_line, vectors
+from sterna.distributions import circle, counts, finite, gamma, half_line, interval, real_line, vectors
 from sterna.distributions.base import Coordinates as Coordinates
 from sterna.distributions.base import Distribution as Distribution
 from sterna.distributions.base import Family as Family
-from sterna.distributions.counts import *  # noqa: F403 (each file lists its distributions)
+from sterna.distributions.circle import *  # noqa: F403 (each file lists its distributions)
+from sterna.distributions.counts import *  # noqa: F403
 from sterna.distributions.finite import *  # noqa: F403
 from sterna.distributions.gamma import *  # noqa: F403
 from sterna.distributions.half_line import *  # noqa: F403
@@ -18,7 +19,7 @@ from sterna.distributions.interval import *  # noqa: F403
 from sterna.distributions.real_line import *  # noqa: F403
 from sterna.distributions.vectors import *  # noqa: F403
 
-_FILES = (real_line, half_line, gamma, interval, finite, counts, vectors)
+_FILES = (real_line, half_line, gamma, interval, circle, finite, counts, vectors)
 
 DISTRIBUTIONS: tuple[type[Distribution], ...] = tuple(getattr(file, name) for file in _FILES for name in file.__all__)
 """All public distributions."""

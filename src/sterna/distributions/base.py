@@ -88,6 +88,8 @@ class Coordinates:
     upper: FloatArray
     table: FloatArray = field(default_factory=lambda: np.empty(0))
     """Further numbers of the variable; its first constant is then the place in the table where a coordinate begins."""
+    circle: tuple[FloatArray, FloatArray] | None = None
+    """First value and period of each coordinate of a periodic variable, whose `lower` and `upper` are not bounds."""
 
     @property
     def value_type(self) -> int:
@@ -101,7 +103,7 @@ OTHER_NAMES = {
     "alpha": ("a", "concentration", "concentration1"), "beta": ("b", "rate", "scale", "concentration0"),
     "lower": ("low", "loc", "min", "a"), "upper": ("high", "max", "b"), "p": ("probs", "prob", "probability"),
     "n": ("total_count", "trials"), "cov": ("covariance", "covariance_matrix", "sigma"),
-    "a": ("alpha", "concentration"),
+    "a": ("alpha", "concentration"), "kappa": ("concentration", "k"),
 }  # fmt: skip
 
 
@@ -125,7 +127,11 @@ OTHER_MEANINGS = {
     "Normal": {"tau": "give sigma=1 / sqrt(tau)"},
     "Pareto": {"scale": "give m="},
     "StudentT": {"lam": "give sigma=1 / sqrt(lam)"},
-    "Uniform": {"scale": "give upper=, which is SciPy's loc + scale"},
+    "Uniform": {
+        "scale": "give upper=, which is SciPy's loc + scale",
+        **dict.fromkeys(("periodic", "boundary", "wrapped"), "sterna.CircularUniform(lower, upper) is periodic"),
+    },
+    "VonMises": {"sigma": "give kappa=1 / sigma**2"},
 }  # fmt: skip
 
 
@@ -158,6 +164,8 @@ class Distribution:
     upper: float | FloatArray = math.inf
     whole: bool = False
     """Whether the variable is an integer although its coordinates are real."""
+    periodic: bool = False
+    """Whether `lower` and `upper` are the same place, which the variable may pass."""
 
     _given: Mapping[str, object]
 
@@ -222,6 +230,9 @@ class Distribution:
         low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), size).copy() for end in (lower, upper))
         if self.family.open_support:
             low, high = next_inside(low, +1), next_inside(high, -1)
+        circle = (low, high - low) if self.periodic else None
+        if self.periodic:
+            low, high = np.full(size, -math.inf), np.full(size, math.inf)
         limit = HUGE if self.family.value_type == REAL else EXACT
         self.coordinates = Coordinates(
             self.family,
@@ -229,6 +240,7 @@ class Distribution:
             np.clip(low, -limit, limit),
             np.clip(high, -limit, limit),
             np.asarray(table, dtype=np.float64),
+            circle,
         )
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+from sterna.engine.circles import wrapped
 from sterna.engine.program import (
     annealed_gradient,
     call_change,
@@ -56,7 +57,7 @@ def move_by_reference(
             if program.value_type[i] == BINARY:
                 new = program.lower[i] + program.upper[i] - here
             elif program.value_type[i] == REAL:
-                new = here + step
+                new = wrapped(program.circles, i, here + step)
             else:
                 new = here + math.copysign(math.ceil(abs(step)), step)
             if program.lower[i] <= new <= program.upper[i]:

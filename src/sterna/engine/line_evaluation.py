@@ -6,6 +6,7 @@ be. Rows are explored like replicas, so that whoever explores replicas can evalu
 
 import math
 
+from sterna.engine.circles import wrapped
 from sterna.engine.densities import coordinate_log_density
 from sterna.engine.program import (
     EVALUATIONS,
@@ -45,11 +46,17 @@ def from_lines(block: IntArray, points: FloatArray, states: FloatArray, log_jaco
                 log_jacobians[k, i] = log_jacobian(points[k, i], program.lower[i], program.upper[i])
 
 
+@inlined
+def state_at(program: Program, i: int, u: float) -> float:
+    """Return the value of a real coordinate at a point of its line."""
+    return wrapped(program.circles, i, from_line(u, program.lower[i], program.upper[i]))
+
+
 @compiled
 def place(program: Program, u: FloatPointer, x: FloatPointer) -> None:
     """Write the state of a point."""
     for i in range(program.dimension):
-        x[i] = from_line(u[i], program.lower[i], program.upper[i]) if program.value_type[i] == REAL else u[i]
+        x[i] = state_at(program, i, u[i]) if program.value_type[i] == REAL else u[i]
 
 
 @inlined
@@ -135,7 +142,7 @@ def evaluate_stencils(
             others = total - term(program, i, u[i], here)
             for side in range(2):
                 there = u[i] + steps[k, i] * (1.0 - 2.0 * side)
-                x[i] = from_line(there, program.lower[i], program.upper[i])
+                x[i] = state_at(program, i, there)
                 values[k, 2 * i + side] = log_density_on_line(
                     program, x, others + term(program, i, there, x[i]), log_densities
                 )

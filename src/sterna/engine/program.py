@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
+from sterna.engine.circles import wrapped
 from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
 from sterna.engine.stop import CEILING, poll
 from sterna.ground.compilation import (
@@ -69,6 +70,8 @@ class Program(NamedTuple):
     family: IntArray
     constants: FloatArray
     table: FloatArray
+    circles: FloatArray
+    """(first, period) of every coordinate (`sterna.engine.circles`)."""
     stop: FloatArray
     """The words of `sterna.engine.stop.Stop`."""
 
@@ -78,7 +81,7 @@ class Program(NamedTuple):
         return np.array(words, dtype=np.int64)
 
 
-PROGRAM = types.NamedTuple([types.int64] * 10 + [INTEGERS, FLOATS, FLOATS, INTEGERS, FLOATS, FLOATS, FLOATS], Program)
+PROGRAM = types.NamedTuple([types.int64] * 10 + [INTEGERS, FLOATS, FLOATS, INTEGERS, *([FLOATS] * 4)], Program)
 
 # f(state, data), by their addresses
 LOG_DENSITY = types.float64(types.int64, types.int64)
@@ -131,6 +134,7 @@ def view(block: IntPointer) -> Program:
         as_pointer(block[14], types.float64),
         as_pointer(block[15], types.float64),
         as_pointer(block[16], types.float64),
+        as_pointer(block[17], types.float64),
     )
 
 
@@ -206,6 +210,7 @@ def with_likelihood(p: Program, likelihood: Any, gradient: Any) -> Any:
         p.family,
         p.constants,
         p.table,
+        p.circles,
         p.stop,
     )
 
@@ -230,6 +235,7 @@ def without_local_change(p: Program) -> Any:
         p.family,
         p.constants,
         p.table,
+        p.circles,
         p.stop,
     )
 
@@ -304,13 +310,14 @@ def draw_reference(program: Program, x: FloatPointer, stream: Stream) -> None:
     if program.draw_reference != 0:
         call_draw(program.draw_reference, (as_address(x), program.data, rng))
         for i in range(program.dimension):
+            x[i] = wrapped(program.circles, i, x[i])
             inside = program.lower[i] <= x[i] <= program.upper[i]
             if not inside or (program.value_type[i] != REAL and x[i] != math.floor(x[i])):
                 raise ImpossibleDraw
         return
     for i in range(program.dimension):
         value = draw_coordinate(program.family[i], program.constants, 4 * i, program.table, stream, rng)
-        x[i] = min(max(value, program.lower[i]), program.upper[i])
+        x[i] = wrapped(program.circles, i, min(max(value, program.lower[i]), program.upper[i]))
 
 
 @compiled

@@ -200,7 +200,7 @@ def walk(
         statistics[Statistics.accepted] += probability
         statistics[Statistics.doublings] += doublings
     put_back(line, start, x)
-    add_draw(line, start, statistics)
+    add_draw(program, line, start, statistics)
 
 
 @compiled

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sterna.engine.circles import shortest
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD, Program
 from sterna.explorers.base import MAX_DIVERGED, Bound, Draw, Explorer, all_coordinates
 from sterna.explorers.composition import check_explorers, draw_part
@@ -101,11 +102,20 @@ def squashed(distance: float, scale: float) -> float:
 
 @inlined
 def distance_of(
-    quantity: int, x: FloatPointer, log_densities: FloatPointer, coordinates: IntPointer, centres: FloatPointer
+    program: Program,
+    quantity: int,
+    x: FloatPointer,
+    log_densities: FloatPointer,
+    coordinates: IntPointer,
+    centres: FloatPointer,
 ) -> float:
     """Return the distance of the energy, or of a coordinate, from its centre, clipped so that its square is finite."""
-    value = log_densities[LOG_LIKELIHOOD] if quantity == 0 else x[coordinates[quantity - 1]]
-    return min(max(value - centres[quantity], -MAX_DISTANCE), MAX_DISTANCE)
+    if quantity == 0:
+        distance = log_densities[LOG_LIKELIHOOD] - centres[0]
+    else:
+        i = coordinates[quantity - 1]
+        distance = shortest(program.circles, i, x[i] - centres[quantity])
+    return min(max(distance, -MAX_DISTANCE), MAX_DISTANCE)
 
 
 @compiled
@@ -134,7 +144,7 @@ def explore_on_trial(
     part = draw_part(field_pointer(parameters, Head.weights, 0, watched, parts), parts, stream)
     evaluations, gradients = log_densities[EVALUATIONS], log_densities[GRADIENTS]
     for q in range(watched):
-        before[q] = squashed(distance_of(q, x, log_densities, coordinates, centres), scales[q])
+        before[q] = squashed(distance_of(program, q, x, log_densities, coordinates, centres), scales[q])
     run_part(program, x, log_densities, beta, parameters, statistics, table, part, stream)
     record = offset_pointer(statistics, part * record_size)
     moves = field_pointer(record, PartRecord.moves, watched)
@@ -142,7 +152,7 @@ def explore_on_trial(
     record[PartRecord.evaluations] += log_densities[EVALUATIONS] - evaluations
     record[PartRecord.gradients] += log_densities[GRADIENTS] - gradients
     for q in range(watched):
-        distance = distance_of(q, x, log_densities, coordinates, centres)
+        distance = distance_of(program, q, x, log_densities, coordinates, centres)
         after = squashed(distance, scales[q])
         moves[q] += (after - before[q]) ** 2
         sums = offset_pointer(quantities, q * QUANTITY_SIZE)

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from sterna.engine.circles import shortest
 from sterna.engine.program import Program
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, Draw, all_coordinates, carry_nearest
@@ -86,6 +87,8 @@ def other_than(first: int, points: int, stream: Stream) -> int:
 
 @inlined
 def along_difference(
+    program: Program,
+    coordinates: IntPointer,
     count: int,
     size: float,
     noise: float,
@@ -101,6 +104,7 @@ def along_difference(
     second = other_than(first, points, stream)
     for k in range(count):
         difference = archive[first * count + k] - archive[second * count + k]
+        difference = shortest(program.circles, coordinates[k], difference)
         there[k] = here[k] + size * difference + noise * units[k] * (uniform(stream) - 0.5)
 
 
@@ -199,23 +203,25 @@ def explore(
     read_line(program, x, coordinates, count, here)
     for _ in range(int(parameters[Parameters.moves])):
         move = uniform(stream)
-        log_factor, proposed, accepted = 0.0, -1, -1
+        log_factor, proposed, accepted, wraps = 0.0, -1, -1, True
         if move < parameters[Parameters.snooker]:
+            wraps = False
             log_factor = through_point(count, 1.2 + uniform(stream), archive, n_points, here, there, stream)
         elif move < jump:
-            along_difference(count, 1.0, noise, units, archive, n_points, here, there, stream)
+            along_difference(program, coordinates, count, 1.0, noise, units, archive, n_points, here, there, stream)
         elif move < radial:
             proposed, accepted = Statistics.radial_proposed, Statistics.radial_accepted
             stretch = parameters[Parameters.stretch] * standard_normal(stream)
+            wraps = False
             log_factor = from_centre(count, stretch, centres, n_centres, units, here, there)
         else:
             proposed, accepted = Statistics.proposed, Statistics.accepted
             size = scale * (0.5 + uniform(stream))
-            along_difference(count, size, noise, units, archive, n_points, here, there, stream)
+            along_difference(program, coordinates, count, size, noise, units, archive, n_points, here, there, stream)
         probability = 0.0
         if log_factor > -math.inf:
             probability = step(
-                program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, stream
+                program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, wraps, stream
             )
         if proposed >= 0:
             statistics[proposed] += 1.0

@@ -168,7 +168,9 @@ def explore(
         draw_position(mixture, there, work, stream)
         log_factor = log_proposal(mixture, here, work)
         log_factor -= log_proposal(mixture, there, work)
-        probability = step(program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, stream)
+        probability = step(
+            program, x, log_densities, beta, coordinates, count, here, there, kept, log_factor, False, stream
+        )
         statistics[Statistics.proposed] += 1.0
         statistics[Statistics.accepted] += probability
     record_state(count, room, here, statistics)

@@ -79,7 +79,7 @@ def walk(
         if not leapt or -math.inf < after < before - MAX_ENERGY_ERROR:
             statistics[Statistics.diverged] += 1.0
     put_back(line, start, x)
-    add_draw(line, start, statistics)
+    add_draw(program, line, start, statistics)
 
 
 @compiled

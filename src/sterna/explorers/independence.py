@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sterna.engine.circles import wrapped
 from sterna.engine.densities import coordinate_log_density, draw_from_stream
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood
 from sterna.errors import OptionError
@@ -51,7 +52,7 @@ def explore(
             family = program.family[i]
             before[k] = x[i]
             new = draw_from_stream(family, program.constants, 4 * i, program.table, stream)
-            x[i] = min(max(new, program.lower[i]), program.upper[i])
+            x[i] = wrapped(program.circles, i, min(max(new, program.lower[i]), program.upper[i]))
             gain += coordinate_log_density(family, program.constants, 4 * i, program.table, x[i])
             gain -= coordinate_log_density(family, program.constants, 4 * i, program.table, before[k])
         likelihood = log_likelihood(program, x, log_densities)

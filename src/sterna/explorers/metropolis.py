@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from sterna.engine.circles import shortest
 from sterna.engine.program import (
     LOG_LIKELIHOOD,
     LOG_REFERENCE,
@@ -169,6 +170,8 @@ def step_of_one(
 
 @inlined
 def add_moments(
+    program: Program,
+    coordinates: IntPointer,
     count: int,
     full: float,
     centre: FloatPointer,
@@ -181,7 +184,8 @@ def add_moments(
     """Add a state's first and second moments about the centre."""
     entry = 0
     for k in range(count):
-        deviation[k] = min(max(line[k] - centre[k], -limit[k]), limit[k])
+        away = shortest(program.circles, coordinates[k], line[k] - centre[k])
+        deviation[k] = min(max(away, -limit[k]), limit[k])
         sums[k] += deviation[k]
         if full > 0.0:
             for j in range(k + 1):
@@ -231,14 +235,14 @@ def explore(
             walk(count, full, parameters[Parameters.scale], factor, here, there, normals, stream)
             statistics[Statistics.proposed] += 1.0
             statistics[Statistics.accepted] += step(
-                program, x, log_densities, beta, coordinates, count, here, there, kept, 0.0, stream
+                program, x, log_densities, beta, coordinates, count, here, there, kept, 0.0, True, stream
             )
         else:
             reach = int(reaches[k - count])
             proposed[k - count] += 1.0
             accepted[k - count] += step_of_one(program, x, log_densities, beta, coordinates[k], reach, stream)
     statistics[Statistics.scans] += 1.0
-    add_moments(count, full, centre, limit, here, there, sums, products)
+    add_moments(program, coordinates, count, full, centre, limit, here, there, sums, products)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sterna.engine import callback, moves
+from sterna.engine.circles import wrapped
 from sterna.engine.moves import (
     MAX_REMEMBERED,
     N_CONSTANTS,
@@ -77,11 +78,11 @@ def log_densities_of(record: int, slot: int) -> FloatPointer:
 
 
 @inlined
-def write(x: FloatPointer, coordinates: IntPointer, values: int, count: int) -> None:
-    """Write the values at an address into coordinates of the state."""
+def write(program: Program, x: FloatPointer, coordinates: IntPointer, values: int, count: int) -> None:
+    """Write the values at an address into coordinates of the state; periodic ones wrap around."""
     new = float_pointer(values)
     for k in range(count):
-        x[coordinates[k]] = new[k]
+        x[coordinates[k]] = wrapped(program.circles, coordinates[k], new[k])
 
 
 @inlined
@@ -114,11 +115,11 @@ def find_or_evaluate(record: int, values: int, count: int) -> int:
     if not is_inside(program, coordinates, float_pointer(values), count):
         return -1
     x, log_densities = float_pointer(words[MoveRecord.state]), float_pointer(words[MoveRecord.log_densities])
-    write(x, coordinates, values, count)
+    write(program, x, coordinates, values, count)
     reference, likelihood = log_reference(program, x), 0.0
     if reference > -math.inf:
         likelihood = log_likelihood(program, x, log_densities)
-    write(x, coordinates, remembered_state(record, START, count), count)
+    write(program, x, coordinates, remembered_state(record, START, count), count)
     if reference == -math.inf:
         return -1
     slot = slot_for_another(record, count)
@@ -189,7 +190,7 @@ def explore(
     slot = find_or_evaluate(record, x_of_move, count)
     if density_of(record, slot) == -math.inf:
         refuse(record, x_of_move, count)
-    write(x, coordinates, x_of_move, count)
+    write(program, x, coordinates, x_of_move, count)
     after = log_densities_of(record, slot)
     log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD] = after[LOG_REFERENCE], after[LOG_LIKELIHOOD]
 
@@ -212,7 +213,8 @@ class Move:
         only, while all others stay fixed. `target.space.variables` tells where each variable begins and ends (`start`,
         `stop`). Integers are stored as whole numbers, a simplex by stick-breaking fractions, a normal vector by
         standard normal coordinates, and a `PriorTransform` or `FittedReference` by its uniform or standard normal
-        coordinates.
+        coordinates. A periodic variable that leaves its interval wraps around, which is right for steps that do not
+        depend on where they begin; a proposal from a fixed distribution must stay in the interval.
 
         `log_density(x)` is log-reference + beta * log-likelihood at any vector like x, and -inf outside the support,
         where the likelihood is not evaluated. The state from which the move began, its current state and the last state

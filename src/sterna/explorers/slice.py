@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
+from sterna.engine.circles import wrapped
 from sterna.engine.densities import NORMAL, normal_log_density
 from sterna.engine.program import (
     LOG_LIKELIHOOD,
@@ -67,7 +68,7 @@ def density_at(
             return -math.inf, -math.inf, -math.inf
         likelihood = coordinate_likelihood(program, x, i, here, position, log_densities)
         return annealed(reference, beta, likelihood), reference, likelihood
-    value = position if line == REALS else math.floor(position + 0.5)
+    value = wrapped(program.circles, i, position) if line == REALS else math.floor(position + 0.5)
     if not (program.lower[i] <= value <= program.upper[i]):
         return -math.inf, -math.inf, -math.inf
     reference = coordinate_reference(program, x, i, here, value, log_densities)
@@ -152,8 +153,10 @@ def slice_update(
     else:
         left = start - width * uniform(stream)
         right = left + width
-        at_left = density_at(program, x, i, here, left, beta, log_densities, line)[0]
-        at_right = density_at(program, x, i, here, right, beta, log_densities, line)[0]
+        # the ends of an interval that is never doubled, such as a whole circle, tell nothing
+        if max_doublings > 0:
+            at_left = density_at(program, x, i, here, left, beta, log_densities, line)[0]
+            at_right = density_at(program, x, i, here, right, beta, log_densities, line)[0]
         while doublings < max_doublings and (at_left >= level or at_right >= level):
             if uniform(stream) < 0.5:
                 left -= right - left
@@ -173,7 +176,9 @@ def slice_update(
                 level, left, right, doublings, at_left, at_right,
             )
         ):  # fmt: skip
-            x[i] = candidate if line != INTEGERS else math.floor(candidate + 0.5)
+            x[i] = math.floor(candidate + 0.5) if line == INTEGERS else candidate
+            if line == REALS:
+                x[i] = wrapped(program.circles, i, candidate)
             log_densities[LOG_REFERENCE] += reference - reference_here
             log_densities[LOG_LIKELIHOOD] = likelihood
             return abs(candidate - start)
@@ -310,7 +315,7 @@ class Slice:
                 count=count,
                 widths=widths,
                 first_widths=widths,
-                doublings=first_doublings(draws, widths),
+                doublings=first_doublings(program, block, draws, widths),
             )
 
         return Bound(

@@ -34,6 +34,8 @@ OTHER_NAMES = by_name(
     ("negbinomial negativebinomial2 nbinom", "it is called sterna.NegativeBinomial"),
     ("chisquared chi2 chisquare", "it is sterna.Gamma(nu / 2, 1 / 2)"),
     ("randint integeruniform", "it is called sterna.DiscreteUniform"),
+    ("circular periodic periodicuniform uniformcircular wrappeduniform", "it is called sterna.CircularUniform"),
+    ("circularnormal wrappednormal von_mises", "sterna.VonMises(mu, kappa) is the distribution of an angle"),
     ("doubleexponential", "it is called sterna.Laplace"),
     ("flat halfflat improperuniform improper", _FLAT),
     ("from_jax jax jaxmodel", "sterna.JaxTarget takes a JAX function"),

@@ -65,6 +65,7 @@ class FittedReference:
     ----------
     space
         The variables, as a dict of `sterna.Real` and `sterna.Simplex`, or the number of entries of one real vector `x`.
+        A `sterna.Angle` is a bounded variable here: its summary is circular, but explorers do not wrap around.
     start
         Mean of the first g: a dict of values by variable, one flat vector, or many of them (such as walkers), whose
         mean and covariance are used. By default 0, or 1 from a single bound, or the middle between two bounds.

@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.distributions import Distribution
-from sterna.distributions.base import N_CONSTANTS
+from sterna.distributions.base import N_CONSTANTS, Coordinates
 from sterna.engine.densities import family_address
 from sterna.errors import OptionError, TargetError, describe
+from sterna.ground.values import HUGE
 from sterna.reference.adapters import as_distribution
 from sterna.reference.fitted_reference import FittedReference
 from sterna.reference.prior_transform import PriorTransform
 from sterna.reference.quantile import Quantile, QuantileMap
-from sterna.reference.space import Real, Space, VariableType, bounds_inside, space_of
+from sterna.reference.space import Real, Space, VariableType, bounds_inside, circles_of, space_of
+from sterna.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Reference:
     log_density
         The normalised log-density of the same distribution; it takes variables and data by name, or one flat vector.
     space
-        The variables, as a dict of `Real`, `Integer`, `Binary` and `Simplex`. By default one unbounded real
+        The variables, as a dict of `Real`, `Angle`, `Integer`, `Binary` and `Simplex`. By default one unbounded real
         vector `x` of the length that `draw` returns.
     gradient
         The gradient of `log_density`, for explorers that use gradients; see `gradient` of `sterna.Target`.
@@ -103,8 +105,8 @@ class Reference:
             for name, variable_type in self.space.items():
                 if not isinstance(variable_type, VariableType):
                     raise TargetError(
-                        f"Reference(space=...): {name!r} is {variable_type!r}; give sterna.Real(), sterna.Integer(), "
-                        "sterna.Binary() or sterna.Simplex(n)."
+                        f"Reference(space=...): {name!r} is {variable_type!r}; give sterna.Real(), sterna.Angle(), "
+                        "sterna.Integer(), sterna.Binary() or sterna.Simplex(n)."
                     )
             return space_of(self.space)
         draw = getattr(self.draw, "py_func", self.draw)
@@ -197,17 +199,26 @@ def coordinate_tables(space: Space, distributions: list[Distribution] | None) ->
         "family": np.concatenate([np.full(len(part.lower), family_address(part.family)) for part in parts]),
         "constants": np.concatenate(constants).ravel(),
         "table": np.concatenate([*(part.table for part in parts), np.zeros(1)]),
+        "circles": np.concatenate([_circles(part) for part in parts]),
     }
+
+
+def _circles(part: Coordinates) -> FloatArray:
+    """Return (first, period) of each coordinate; the period of one that does not repeat is 0."""
+    none = np.zeros(len(part.lower))
+    return np.column_stack([none, none] if part.circle is None else part.circle).ravel()
 
 
 def _tables_without_families(space: Space) -> dict[str, NDArray[Any]]:
     value_type = np.concatenate([np.full(v.size, v.value_type) for v in space.variables]).astype(np.int64)
-    lower, upper = bounds_inside(space)
+    (lower, upper), circles = bounds_inside(space), circles_of(space)
+    repeats = circles[1::2] > 0.0
     return {
         "value_type": value_type,
-        "lower": lower,
-        "upper": upper,
+        "lower": np.where(repeats, -HUGE, lower),
+        "upper": np.where(repeats, HUGE, upper),
         "family": np.zeros(len(value_type), dtype=np.int64),
         "constants": np.zeros(N_CONSTANTS * len(value_type)),
         "table": np.zeros(1),
+        "circles": circles,
     }

@@ -23,13 +23,14 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class VariableType:
-    """Type of a variable under a reference given by functions: `Real`, `Integer`, `Binary` or `Simplex`."""
+    """Type of a variable under a reference given by functions: `Real`, `Angle`, `Integer`, `Binary` or `Simplex`."""
 
     value_type: int
     shape: tuple[int, ...]
     lower: float
     upper: float
     transform: str = "none"
+    periodic: bool = False
 
 
 def _bounds(name: str, lower: float, upper: float) -> tuple[float, float]:
@@ -53,6 +54,22 @@ def Real(lower: float = -math.inf, upper: float = math.inf, *, shape: Shape = ()
     if not low < high:
         raise TargetError(f"Real(lower={lower}, upper={upper}): lower must be below upper.")
     return VariableType(REAL, as_shape(shape), low, high)
+
+
+def Angle(lower: float = -math.pi, upper: float = math.pi, *, shape: Shape = ()) -> VariableType:  # noqa: N802
+    """Real numbers from `lower` up to `upper`, which is the same place as `lower`: explorers wrap around.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> space = {"phase": sterna.Angle(), "hour": sterna.Angle(0, 24)}  # for sterna.Reference
+    >>> space["hour"].upper
+    24.0
+    """
+    low, high = _bounds("Angle", lower, upper)
+    if not (low < high and math.isfinite(high - low)):
+        raise TargetError(f"Angle(lower={lower}, upper={upper}): lower must be below upper, and both finite.")
+    return VariableType(REAL, as_shape(shape), low, high, periodic=True)
 
 
 def Integer(lower: float = -math.inf, upper: float = math.inf, *, shape: Shape = ()) -> VariableType:  # noqa: N802
@@ -120,11 +137,19 @@ class Variable:
     upper: float | FloatArray
     transform: str = "none"
     affine: tuple[FloatArray, FloatArray] | None = None
+    periodic: bool = False
+    """Whether `lower` and `upper` are the same place."""
 
     @property
     def natural_size(self) -> int:
         """Number of entries of the variable; a simplex has one more than it has coordinates."""
         return math.prod(self.shape)
+
+    @property
+    def circle(self) -> FloatArray:
+        """(first value, period) of a periodic variable: a row for each entry, or one for all."""
+        first = np.atleast_1d(np.asarray(self.lower, dtype=np.float64))
+        return np.column_stack([first, self.upper - first])
 
     @property
     def stop(self) -> int:
@@ -217,6 +242,10 @@ class Space:
         return any(variable.transform != "none" for variable in self.variables)
 
 
+# The circle of an angle in radians.
+ANGLE: FloatArray = np.array([[-math.pi, 2.0 * math.pi]])
+
+
 class View(Protocol):
     """How a model of another library names its variables, for results."""
 
@@ -224,6 +253,8 @@ class View(Protocol):
     """Names of each variable's dimensions; None for a dimension without a name."""
     coords: Mapping[str, Any]
     """Coordinates of named dimensions."""
+    circles: Mapping[str, FloatArray]
+    """(first value, period) of each periodic variable: a row for each of its entries, or one for all of them."""
     shown: Sequence[str]
     """Names of all variables that results show."""
 
@@ -246,7 +277,7 @@ def check_not_reserved(name: str | None, what: str) -> None:
 
 def check_view(view: View) -> None:
     """Refuse a model of another library whose names are reserved for results."""
-    if not all(hasattr(view, part) for part in ("shown", "dims", "coords", "values", "groups")):
+    if not all(hasattr(view, part) for part in ("shown", "dims", "coords", "circles", "values", "groups")):
         raise TargetError(f"view={view!r} is not a view, which sterna.from_pymc and sterna.from_numpyro make.")
     for name in view.shown:
         check_not_reserved(name, "a variable")
@@ -325,7 +356,9 @@ def space_of(parts: Mapping[str, Distribution | VariableType], state_map: StateM
             value_type, affine = part.value_type, None
             size = math.prod(part.shape) - (part.transform == "simplex")
         variables.append(
-            Variable(name, value_type, part.shape, start, size, part.lower, part.upper, part.transform, affine)
+            Variable(
+                name, value_type, part.shape, start, size, part.lower, part.upper, part.transform, affine, part.periodic
+            )
         )
         start += size
     return Space(tuple(variables), state_map)
@@ -341,6 +374,12 @@ def bounds_inside(space: Space) -> tuple[FloatArray, FloatArray]:
         np.maximum(np.where(value_type == REAL, next_inside(lower, +1), lower), -largest),
         np.minimum(np.where(value_type == REAL, next_inside(upper, -1), upper), largest),
     )
+
+
+def circles_of(space: Space) -> FloatArray:
+    """Return (first, period) of every stored coordinate, flat; the period of one that does not repeat is 0."""
+    rows = [np.broadcast_to(v.circle if v.periodic else np.zeros((1, 2)), (v.size, 2)) for v in space.variables]
+    return np.concatenate(rows).ravel()
 
 
 def break_sticks(space: Space, flat: FloatArray) -> FloatArray:

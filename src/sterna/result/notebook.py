@@ -34,7 +34,7 @@ def html_of(result: "Result", max_rows: int = 20) -> str:
         *(f'<div style="{_WARNING}"><b>Warning:</b> {escape(text)}</div>' for text in result.warnings),
         _table(summary.COLUMNS, rows, names=1),
         f"<div>... and {others} more</div>" if others > 0 else "",
-        f'<div style="{_SMALL}">{escape(summary.EXPLANATION)}</div>',
+        f'<div style="{_SMALL}">{escape(summary.explanation_of(result))}</div>',
         _facts(result),
         *(f'<div style="{_NOTE}"><b>Note:</b> {escape(text)}</div>' for text in dict.fromkeys(result.notes)),
         '<details><summary style="cursor:pointer">Rounds</summary>',

@@ -66,7 +66,7 @@ def _write(result: "Result", console: Console, max_rows: int) -> None:
     others = rows_left_out(result, max_rows)
     if others > 0:
         console.print(f"... and {others} more")
-    console.print(summary.EXPLANATION, style="dim", soft_wrap=long)
+    console.print(summary.explanation_of(result), style="dim", soft_wrap=long)
     console.print()
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="bold", no_wrap=True)

@@ -45,6 +45,13 @@ class SampledTarget:
     log_reference: Callable[[FloatArray], FloatArray] = field(repr=False)
     """Log-density of the reference at states of shape (..., dimension)."""
 
+    @property
+    def circles(self) -> Mapping[str, FloatArray]:
+        """(first value, period) of every periodic variable, by name: a row for each entry, or one for all."""
+        if self.view is not None:
+            return self.view.circles
+        return {v.name: v.circle for v in self.space.variables if v.periodic}
+
     def values(self, states: FloatArray) -> Values:
         """All variables by name, in their own shapes, from states of shape (..., dimension).
 
@@ -69,10 +76,12 @@ class SampledTarget:
     def _stored_view(self, draws: Sequence[FloatArray]) -> "StoredView":
         values = StoredFunction.of(self.values, draws)
         if self.view is None:
-            return StoredView({}, {}, self.space.names, values, StoredFunction.of(lambda states: {}, draws[:1]))
+            return StoredView(
+                {}, {}, self.circles, self.space.names, values, StoredFunction.of(lambda states: {}, draws[:1])
+            )
         view = self.view
         groups = StoredFunction.of(lambda states: view.groups(states, True), draws[:1])
-        return StoredView(dict(view.dims), dict(view.coords), list(view.shown), values, groups)
+        return StoredView(dict(view.dims), dict(view.coords), dict(view.circles), list(view.shown), values, groups)
 
 
 def sampled_target(target: PreparedTarget) -> SampledTarget:
@@ -122,6 +131,7 @@ class StoredView:
 
     dims: Mapping[str, Sequence[str | None]]
     coords: Mapping[str, Any]
+    circles: Mapping[str, FloatArray]
     shown: Sequence[str]
     stored_values: StoredFunction[Values]
     stored_groups: StoredFunction[dict[str, Values]]

@@ -8,19 +8,25 @@
   each copy alone.
 - `modes`, if there are several: the share of the draws in each, with its error and interval, and the same numbers of
   the draws in it.
+
+Of periodic variables the mean, its error and the standard deviation are circular; see `sterna.result.circular`.
 """
 
 import itertools
 import math
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from sterna.result.circular import circular_row, cut_open
 from sterna.result.diagnostics import summaries_of
 from sterna.result.modes import find_modes
 from sterna.tuning.mean_errors import share_of
 from sterna.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from sterna.result.result import Result
 
 # Numbers by name; `modes`, if there are several, is a list of such rows.
 Row: TypeAlias = dict[str, Any]
@@ -31,6 +37,11 @@ EXPLANATION = (
     "± error: standard error of the mean; 5 %, 95 %: quantiles; ess: effective number of draws, which are no more "
     "independent than the journeys that brought them; r-hat: below 1.05 if all copies, and both halves of each, have "
     "the same distribution."
+)
+# The same of periodic variables.
+EXPLANATION_OF_CIRCLES = (
+    "Of periodic variables, mean and sd are circular, quantiles are in order and may lie beyond the ends of the "
+    "interval, and r-hat is that of cosine and sine."
 )
 MAX_ROWS = 60
 
@@ -44,14 +55,27 @@ class Summary(dict[str, Row]):
         return table_of(itertools.islice(self.items(), MAX_ROWS)) + more
 
 
-def rows_of(draws: FloatArray, journeys: IntArray) -> list[Row]:
-    """Summarise quantities, (quantities, copies, draws): numbers, and their modes if there are several."""
+def rows_of(draws: FloatArray, journeys: IntArray, circles: FloatArray) -> list[Row]:
+    """Summarise quantities, (quantities, copies, draws): numbers, and their modes if there are several.
+
+    Of each, `circles` holds first value and period, which is 0 if it does not repeat.
+    """
     rows: list[Row] = [dict(row) for row in summaries_of(draws, journeys)]
-    for row, one in zip(rows, draws, strict=True):
-        modes = find_modes(one, row["ess"])
+    for k, (one, (first, period)) in enumerate(zip(draws, circles.tolist(), strict=True)):
+        if period:
+            rows[k] = dict(circular_row(one, journeys, first, period))
+            one = cut_open(one, period)
+        modes = find_modes(one, rows[k]["ess"])
         if len(modes) > 1:
-            row["modes"] = [_row_of_mode(one, (one > mode.low) & (one <= mode.high), journeys) for mode in modes]
+            found = [_row_of_mode(one, (one > mode.low) & (one <= mode.high), journeys) for mode in modes]
+            rows[k]["modes"] = [_in_first_turn(row, first, period) for row in found] if period else found
     return rows
+
+
+def _in_first_turn(row: Row, first: float, period: float) -> Row:
+    """Return the row of a mode of a periodic variable whose mean lies between first and last value."""
+    turns = period * math.floor((row["mean"] - first) / period)
+    return row | {name: row[name] - turns for name in ("mean", "q5", "median", "q95")}
 
 
 def _row_of_mode(draws: FloatArray, inside: Any, journeys: IntArray) -> Row:
@@ -68,6 +92,11 @@ def _row_of_mode(draws: FloatArray, inside: Any, journeys: IntArray) -> Row:
         "median": float(median),
         "q95": float(high),
     }
+
+
+def explanation_of(result: "Result") -> str:
+    """Return what the heads of columns mean, also for periodic variables if there are any."""
+    return f"{EXPLANATION} {EXPLANATION_OF_CIRCLES}" if result.target.circles else EXPLANATION
 
 
 def table_of(rows: Iterable[tuple[str, Row]]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.advice import SAME_POSTERIOR, longer_run
+from sterna.result.circular import without_circles
 from sterna.result.diagnostics import ess_bulks, r_hats, summary_of
 from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
 from sterna.result.scalars import scalars_of
@@ -291,9 +292,10 @@ def _disagreement(result: "Result", name: str, row: dict[str, float]) -> str:
 
 
 def all_scalars(result: "Result") -> Iterator[tuple[list[str], FloatArray]]:
-    """Yield names and draws of the log-likelihood, and of all scalars, some at a time."""
+    """Yield names and draws of the log-likelihood, and of all scalars, some at a time; angles by cosine and sine."""
     yield ["log_likelihood"], result.log_likelihood[None]
-    yield from scalars_of(result.values, result.target.view)
+    for some in scalars_of(result.values, result.target):
+        yield without_circles(*some)
 
 
 def few_effective_draws(result: "Result") -> str | None:

@@ -42,7 +42,9 @@ class TargetLandscape:
         self.free: BoolArray = runtime.target.program.value_type == REAL
         program = runtime.target.program
         bounded = (program.lower > -HUGE) | (program.upper < HUGE)
-        self.limits: FloatArray = np.where(bounded, MAX_CHANGE, np.inf)
+        self.periods: FloatArray = program.circles[1::2]
+        around = np.where(self.periods > 0.0, 0.25 * self.periods, np.inf)
+        self.limits: FloatArray = np.where(bounded, MAX_CHANGE, around)
         # a gradient that no explorer of the run needs is not compiled for this
         self.has_slopes = program.likelihood_gradient != 0 or program.whole_gradient != 0
         self.evaluations = self.gradients = 0

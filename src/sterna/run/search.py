@@ -11,6 +11,7 @@ from sterna.run.landscape import TargetLandscape
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.search.check import Check
+from sterna.search.circles import around_mean
 from sterna.search.light_reference import upper_tail
 from sterna.search.mass import cost_of_mass
 from sterna.search.missed_mass import Draws, discrepancies
@@ -96,7 +97,7 @@ def _with_tails(
 ) -> Check:
     """Look at the tails too, with what is left of the budget."""
     program = runtime.target.program
-    open_ends = np.stack([program.lower <= -HUGE, program.upper >= HUGE], axis=1)
+    open_ends = np.stack([program.lower <= -HUGE, program.upper >= HUGE], axis=1) & (landscape.periods == 0)[:, None]
     upper = upper_tail(log_likelihoods, draws.points[:, open_ends.any(axis=1) & landscape.free])
     tails = light_tails(landscape, draws.points, draws.size, open_ends, budget - landscape.spent)
     return replace(check, tails=tuple(tails), upper_tail=upper)
@@ -116,7 +117,7 @@ def _searched(
         return before
     count = min(MAX_CLIMBS, budget, 100 + MAX_COORDINATES // runtime.target.dimension)
     starts = landscape.points_of(_starts(runtime, state, draws, count))
-    scales = _scales(landscape.points_of(draws))
+    scales = _scales(around_mean(landscape.periods, landscape.points_of(draws)))
     found = search(landscape, starts, scales, budget, before)
     return Search(
         found.optima,

@@ -6,6 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from sterna.search.circles import shortest_ways
+from sterna.search.landscape import Landscape
 from sterna.types import BoolArray, FloatArray
 
 # An ellipsoid holds this share of the normal distribution with its centre and covariance.
@@ -41,18 +43,19 @@ class Ellipsoid:
         """The inverse of the covariance, or its diagonal."""
         return self._inverse**2 if self.factor.ndim == 1 else self._inverse.T @ self._inverse
 
-    def distances(self, points: FloatArray, free: BoolArray) -> FloatArray:
-        """Return squared distances from the centre; infinite if an integer differs."""
-        away = points[:, free] - self.centre[free]
+    def distances(self, points: FloatArray, landscape: Landscape) -> FloatArray:
+        """Return squared distances from the centre, the shortest way around circles; infinite if an integer differs."""
+        free = landscape.free
+        away = shortest_ways(landscape.periods, points - self.centre)[:, free]
         white = away * self._inverse if self.factor.ndim == 1 else away @ self._inverse.T
         squares = np.einsum("ij,ij->i", white, white)
         if free.all():
             return np.asarray(squares)
         return np.where((points[:, ~free] == self.centre[~free]).all(axis=1), squares, math.inf)
 
-    def holds(self, points: FloatArray, free: BoolArray) -> BoolArray:
+    def holds(self, points: FloatArray, landscape: Landscape) -> BoolArray:
         """Return which points lie inside."""
-        return np.asarray(self.distances(points, free) <= self.radius)
+        return np.asarray(self.distances(points, landscape) <= self.radius)
 
     def scaled(self, white: FloatArray) -> FloatArray:
         """Return rows of independent coordinates as displacements from the centre."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sterna.search.circles import shortest_ways
 from sterna.search.curvature import Optimum
 from sterna.search.landscape import Landscape
 from sterna.types import BoolArray, FloatArray
@@ -37,14 +38,14 @@ class Hill:
     def holds(self, landscape: Landscape, points: FloatArray, values: FloatArray, far: bool) -> BoolArray:
         """Return which points belong to the hill, those far from its optimum included or not."""
         free = landscape.free
-        square = self.optimum.ellipsoid.distances(points, free)
+        square = self.optimum.ellipsoid.distances(points, landscape)
         with np.errstate(invalid="ignore"):
             off = np.abs(values - self.optimum.value + 0.5 * square)
             near = (square < 2.0 * len(self.slope) + 2.0) & (off < ALWAYS + OF_DISTANCE * square)
         if not far:
             return np.asarray(near)
         states, log_jacobians = landscape.variables(points)
-        away = states[:, free] - self.state[free]
+        away = shortest_ways(landscape.periods, states - self.state)[:, free]
         with np.errstate(all="ignore"):
             along = away * self.curvature if self.curvature.ndim == 1 else away @ self.curvature
             predicted = self.value + away @ self.slope - 0.5 * np.einsum("ij,ij->i", along, away)

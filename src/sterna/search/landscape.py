@@ -14,7 +14,9 @@ class Landscape(Protocol):
     free: BoolArray
     """Which coordinates are real, so that a climb may change them."""
     limits: FloatArray
-    """How far each coordinate may change at once: near the bound of a variable, slopes vanish."""
+    """How far each coordinate may change at once: near a bound slopes vanish, and circles go around."""
+    periods: FloatArray
+    """Period of each coordinate, at which densities repeat; 0 if it has none. Points may be whole turns away."""
     has_slopes: bool
     """Whether `slopes` can be called."""
 

@@ -93,7 +93,17 @@ def weighted_draws(
         points = np.tile(region.centre, (len(squares), 1))
         points[:, landscape.free] += region.scaled(white)
         log_student = constant - 0.5 * (FREEDOM + n) * np.log1p(squares / FREEDOM) - region.log_volume
-        yield points, landscape.values(points) - (log_student - math.log(inside))
+        log_densities = np.where(_nearest(landscape, region, points), landscape.values(points), -math.inf)
+        yield points, log_densities - (log_student - math.log(inside))
+
+
+def _nearest(landscape: Landscape, region: Ellipsoid, points: FloatArray) -> BoolArray:
+    """Return which points are at most half a turn from the centre: an ellipsoid longer than a circle counts it once."""
+    return np.asarray((np.abs(points - region.centre) <= _half_turns(landscape.periods)).all(axis=1))
+
+
+def _half_turns(periods: FloatArray) -> FloatArray:
+    return np.where(periods > 0.0, 0.5 * periods, math.inf)
 
 
 def refitted(region: Ellipsoid, points: FloatArray, log_weights: FloatArray, free: BoolArray) -> Ellipsoid:

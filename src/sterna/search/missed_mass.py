@@ -79,14 +79,14 @@ def discrepancies(
         return [], 0
     level = 1.0 - FALSE_ALARM / len(optima)
     began, found, estimated = landscape.spent, [], 0
-    chosen = worth_estimating(optima, draws, landscape.free, level)
+    chosen = worth_estimating(optima, draws, landscape, level)
     for optimum in chosen:
         left = budget - (landscape.spent - began)
         if left < cost_of_mass(len(optimum.factor)):
             break
         mass = mass_around(landscape, optimum, level, rng, left // (len(chosen) - estimated))
         estimated += 1
-        inside = mass.region.holds(draws.points, landscape.free)
+        inside = mass.region.holds(draws.points, landscape)
         low, high = draws.bounds(inside, level)
         centre, share = landscape.variables(mass.region.centre[None])[0][0], float(inside.mean())
         if mass.log_lower > high:
@@ -96,9 +96,9 @@ def discrepancies(
     return sorted(found, key=lambda one: -one.log_mass), estimated
 
 
-def worth_estimating(optima: Sequence[Optimum], draws: Draws, free: BoolArray, level: float) -> list[Optimum]:
+def worth_estimating(optima: Sequence[Optimum], draws: Draws, landscape: Landscape, level: float) -> list[Optimum]:
     """Return the optimum with most draws, and those that may have more mass than the run has found, the worst first."""
-    inside = [optimum.ellipsoid.holds(draws.points, free) for optimum in optima]
+    inside = [optimum.ellipsoid.holds(draws.points, landscape) for optimum in optima]
     most = max(range(len(optima)), key=lambda k: inside[k].sum())
     excess = [o.log_mass - draws.bounds(i, level)[1] for o, i in zip(optima, inside, strict=True)]
     order = sorted(range(len(optima)), key=lambda k: -excess[k])

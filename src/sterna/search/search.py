@@ -100,13 +100,16 @@ class Leaving:
 def _add(
     landscape: Landscape, hills: list[Hill], point: FloatArray, value: float, steps: FloatArray, until: int
 ) -> None:
-    """Add the end of a climb, unless it is a known optimum."""
-    for hill in hills:
-        if hill.optimum.ellipsoid.distances(point[None], landscape.free)[0] < SAME:
-            return
+    """Add the end of a climb, unless it is a known optimum or leads to one."""
+    if _is_known(landscape, hills, point):
+        return
     optimum = settled(landscape, point, value, steps, until)
-    if optimum is not None:
+    if optimum is not None and not _is_known(landscape, hills, optimum.point):
         hills.append(hill_of(landscape, optimum))
+
+
+def _is_known(landscape: Landscape, hills: list[Hill], point: FloatArray) -> bool:
+    return any(hill.optimum.ellipsoid.distances(point[None], landscape)[0] < SAME for hill in hills)
 
 
 def settled(landscape: Landscape, point: FloatArray, value: float, steps: FloatArray, until: int) -> Optimum | None:

@@ -122,7 +122,8 @@ def check_draw(space: Space, drawn: ArrayLike | tuple[ArrayLike, ...]) -> None:
 
 def _check_values(space: Space, parts: list[FloatArray]) -> None:
     for v, part in zip(space.variables, parts, strict=True):
-        good = np.isfinite(part).all() and (part >= v.lower).all() and (part <= v.upper).all()
+        inside = v.periodic or ((part >= v.lower).all() and (part <= v.upper).all())
+        good = np.isfinite(part).all() and inside
         if good and v.value_type != REAL:
             good = (part == np.floor(part)).all()
         if good and v.transform == "simplex":

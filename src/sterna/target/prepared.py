@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sterna.engine.callback import GRADIENT, Entry
+from sterna.engine.circles import wrap_states
 from sterna.engine.evaluation import evaluate, evaluate_gradient, evaluate_reference
 from sterna.engine.interrupts import uninterruptible
 from sterna.engine.program import N_LOG_DENSITIES, NotANumber, Program
@@ -302,7 +303,7 @@ class PreparedTarget:
         x = self.space.checked(state, self.name)
         if x.ndim != 1:
             raise TargetError(f"A state of {self.name} has {self.dimension} coordinates, not {x.shape}.")
-        return np.ascontiguousarray(x)
+        return np.ascontiguousarray(wrap_states(self.program.circles, x))
 
     def _state_of(self, values: Mapping[str, ArrayLike]) -> FloatArray:
         values = by_python_names(values, "log_densities")

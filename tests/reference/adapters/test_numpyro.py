@@ -74,7 +74,7 @@ def test_numbers_of_single_precision_are_taken_as_they_are():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: dist.VonMises(0.0, 1.0), "NumPyro's VonMises, which has no counterpart"),
+        (lambda: dist.Kumaraswamy(2.0, 1.0), "NumPyro's Kumaraswamy, which has no counterpart"),
         (lambda: dist.Delta(1.0), "NumPyro's Delta"),
         (lambda: dist.TruncatedCauchy(0.0, 1.0, low=0.0), "no Cauchy distribution that is truncated"),
         (lambda: dist.Categorical(np.array([[0.2, 0.8], [0.5, 0.5]])), "a batch of categorical distributions"),

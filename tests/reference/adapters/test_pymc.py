@@ -57,7 +57,7 @@ def test_a_scale_taken_for_a_rate_is_caught():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pm.VonMises.dist(0.0, 1.0), "PyMC's VonMisesRV, which has no counterpart"),
+        (lambda: pm.SkewNormal.dist(0.0, 1.0, 2.0), "PyMC's SkewNormalRV, which has no counterpart"),
         (lambda: pm.Flat.dist(), "is flat, an improper prior"),
         (lambda: pm.Normal.dist(pm.Normal.dist(), 1.0), "depends on another random variable"),
         (lambda: pm.Normal.dist(0.0, pm.HalfStudentT.dist(3.0, 2.0)), "depends on another random variable"),

@@ -8,6 +8,7 @@ through S.
 import math
 from typing import NamedTuple
 
+from sterna.engine.circles import shortest, wrapped
 from sterna.engine.program import (
     GRADIENTS,
     LOG_LIKELIHOOD,
@@ -226,7 +227,7 @@ def drift(program: Program, line: Line, point: Point, x: FloatPointer, time: flo
         return False
     for k in range(line.size):
         i = line.coordinates[k]
-        x[i] = from_line(point.position[k], program.lower[i], program.upper[i])
+        x[i] = wrapped(program.circles, i, from_line(point.position[k], program.lower[i], program.upper[i]))
     return True
 
 
@@ -353,24 +354,27 @@ def put_back(line: Line, point: Point, x: FloatPointer) -> None:
 
 
 @inlined
-def add_draw(line: Line, point: Point, statistics: FloatPointer) -> None:
+def add_draw(program: Program, line: Line, point: Point, statistics: FloatPointer) -> None:
     """Add a position to the sums from which the metric is learned."""
     statistics[Statistics.draws] += 1.0
     sums = field_pointer(statistics, Statistics.sums, line.size)
     products = field_pointer(statistics, Statistics.products, line.size)
     row = 0
     for k in range(line.size):
-        z = standardised(line, point, k)
+        z = standardised(program, line, point, k)
         sums[k] += z
         if line.way == DENSE:
             for j in range(k + 1):
-                products[row + j] += z * standardised(line, point, j)
+                products[row + j] += z * standardised(program, line, point, j)
             row += k + 1
         else:
             products[k] += z * z
 
 
 @inlined
-def standardised(line: Line, point: Point, k: int) -> float:
+def standardised(program: Program, line: Line, point: Point, k: int) -> float:
     """Return coordinate k of a position relative to its centre, in scales, clipped at `MAX_DISTANCE`."""
-    return min(max((point.position[k] - line.centre[k]) / line.scale[k], -MAX_DISTANCE), MAX_DISTANCE)
+    away = point.position[k] - line.centre[k]
+    if line.way != PLAIN:
+        away = shortest(program.circles, line.coordinates[k], away)
+    return min(max(away / line.scale[k], -MAX_DISTANCE), MAX_DISTANCE)

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from sterna.engine.circles import is_lifted, wrapped
 from sterna.engine.densities import coordinate_log_density
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program, log_likelihood, log_reference
 from sterna.engine.unconstrained import from_line, log_jacobian, to_line
@@ -58,12 +59,18 @@ def read_line(program: Program, x: FloatPointer, coordinates: IntPointer, count:
 
 
 @inlined
-def write_line(program: Program, x: FloatPointer, coordinates: IntPointer, count: int, line: FloatPointer) -> bool:
-    """Set the coordinates from their positions on the line, and return whether all of them are within their bounds."""
+def write_line(
+    program: Program, x: FloatPointer, coordinates: IntPointer, count: int, line: FloatPointer, wraps: bool
+) -> bool:
+    """Set the coordinates from their positions on the line, and return whether all of them are within their bounds.
+
+    Periodic ones wrap around, or have the ends of their interval for bounds.
+    """
     inside = True
     for k in range(count):
         i = coordinates[k]
-        x[i] = from_line(line[k], program.lower[i], program.upper[i])
+        x[i] = wrapped(program.circles, i, from_line(line[k], program.lower[i], program.upper[i]))
+        inside = inside and (wraps or not is_lifted(program.circles, i, line[k]))
         inside = inside and program.lower[i] <= x[i] <= program.upper[i]
     return inside
 
@@ -80,20 +87,22 @@ def step(
     there: FloatPointer,
     kept: FloatPointer,
     log_factor: float,
+    wraps: bool,
     stream: Stream,
 ) -> float:
     """Go from `here` on the line to `there`, or stay, by the Metropolis rule; return the acceptance probability.
 
     `log_factor` is the logarithm of other factors of the ratio, such as the two proposal densities. `kept` is working
-    memory. The position on the line is read back from the stored value, so that the rule compares functions of states
-    alone, even if several positions near a bound round to one value. Costs at most one evaluation.
+    memory. `wraps` says that the proposal is a step whose distribution does not depend on `here`, so that periodic
+    coordinates may wrap around. The position on the line is read back from the stored value, so that the rule compares
+    functions of states alone, even if several positions near a bound round to one value. Costs at most one evaluation.
     """
     log_ratio = log_factor - block_reference(program, x, coordinates, count)
     log_ratio -= read_line(program, x, coordinates, count, here)
     for k in range(count):
         kept[k] = x[coordinates[k]]
     probability, gain, likelihood = 0.0, 0.0, -math.inf
-    if write_line(program, x, coordinates, count, there):
+    if write_line(program, x, coordinates, count, there, wraps):
         reference = block_reference(program, x, coordinates, count)
         if reference > -math.inf:
             log_ratio += reference + read_line(program, x, coordinates, count, there)

@@ -66,25 +66,39 @@ def first_widths(program: Program, block: IntArray, draws: FloatArray) -> FloatA
     return np.where(small, np.inf, _clip_widths(program, block, widths))
 
 
-def first_doublings(draws: FloatArray, widths: FloatArray) -> FloatArray:
+def doublings_to_circle(program: Program, block: IntArray, widths: FloatArray) -> FloatArray:
+    """Return how often intervals must be doubled to go around their circles; inf for coordinates that do not repeat.
+
+    The density repeats, so that nothing would end the doubling of an interval that goes around.
+    """
+    periods = program.circles[1::2][block]
+    with np.errstate(divide="ignore"):
+        needed = np.ceil(np.log2(periods) - np.log2(np.where(np.isfinite(widths), widths, 1.0)))
+    return np.where(periods > 0.0, np.maximum(needed, 0.0), np.inf)
+
+
+def first_doublings(program: Program, block: IntArray, draws: FloatArray, widths: FloatArray) -> FloatArray:
     """Return how often an interval of the first rounds may be doubled: up to FIRST_SPANS times the span of draws."""
     finite = np.where(np.isfinite(widths), widths, 1.0)
     needed = np.log2(FIRST_SPANS) + np.log2(np.maximum(span_of(draws), finite)) - np.log2(finite)
-    return np.asarray(np.clip(np.ceil(needed), 0, MAX_DOUBLINGS))
+    limits = np.clip(np.ceil(needed), 0, MAX_DOUBLINGS)
+    return np.minimum(limits, doublings_to_circle(program, block, widths))
 
 
-def next_doublings(parameters: FloatArray, tuned: FloatArray, count: int) -> FloatArray:
+def next_doublings(program: Program, block: IntArray, parameters: FloatArray, tuned: FloatArray) -> FloatArray:
     """Return how often an interval may be doubled: up to the same length whatever its width, later at least 5 times.
 
     Doubling with a limit leaves the distribution unchanged (Neal 2003, section 4.1).
     """
+    count = len(block)
     later = tuned[:, Parameters.rounds : Parameters.rounds + 1] >= FIRST_ROUNDS
     before, after = (columns(rows, Parameters.widths, count) for rows in (parameters, tuned))
     # a width that is infinite is never doubled
     with np.errstate(invalid="ignore"):
         longer = np.nan_to_num(np.log2(before) - np.log2(after))
     limits = np.clip(np.ceil(columns(parameters, Parameters.doublings, count) + longer), 0, MAX_DOUBLINGS)
-    return np.where(later, np.maximum(limits, ALWAYS_DOUBLINGS), limits)
+    limits = np.where(later, np.maximum(limits, ALWAYS_DOUBLINGS), limits)
+    return np.minimum(limits, doublings_to_circle(program, block, after))
 
 
 def tune_widths(program: Program, block: IntArray, parameters: FloatArray, statistics: FloatArray) -> FloatArray:
@@ -100,15 +114,17 @@ def tune_widths(program: Program, block: IntArray, parameters: FloatArray, stati
     first = columns(parameters, Parameters.first_widths, count)
     columns(tuned, Parameters.widths, count)[:] = np.where((moved > 0) & np.isfinite(first), widths, first)
     tuned[:, Parameters.rounds] += 1.0
-    columns(tuned, Parameters.doublings, count)[:] = next_doublings(parameters, tuned, count)
+    columns(tuned, Parameters.doublings, count)[:] = next_doublings(program, block, parameters, tuned)
     return tuned
 
 
 def _clip_widths(program: Program, block: IntArray, widths: FloatArray) -> FloatArray:
-    """Keep widths within the support, and within what can be doubled without overflow."""
+    """Keep widths within the support or the circle, and within what can be doubled without overflow."""
     integer = program.value_type[block] == INTEGER
     with np.errstate(over="ignore"):
         support = program.upper[block] - program.lower[block]
+    periods = program.circles[1::2][block]
+    support = np.where(periods > 0.0, periods, support)
     smallest = np.where(integer, 1.0, MIN_WIDTH)
     largest = np.asarray(np.minimum(support + integer, MAX_WIDTH))
     return np.clip(widths, smallest, np.maximum(largest, smallest))
