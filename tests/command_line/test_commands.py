@@ -119,6 +119,7 @@ def test_a_target_in_a_file(tmp_path):
         (["frobnicate"], "frobnicate"),
         (["run", "normal", "--save", "nowhere/posterior.nc"], "there is no folder"),
         (["run", "normal", "--save", "."], "is a folder"),
+        (["run", "normal", "--save", "draws.csv"], "use one that ends in .nc"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line_and_status_2(arguments, text, tmp_path, monkeypatch, capsys):

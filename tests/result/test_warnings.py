@@ -424,3 +424,24 @@ def test_a_target_without_a_finite_integral_is_named():
     """Flat under a normal reference: draws are limited only by where both logarithms cancel to rounding errors."""
     result = sterna.sample(lambda x: 0.5 * x * x, {"x": sterna.Normal()}, n_rounds=8, explorer="slice", progress=False)
     assert "outside" in kinds(result)
+
+
+@pytest.mark.parametrize("offset", [0.0, 3e7])
+def test_single_precision_is_named_where_it_matters(offset):
+    """A likelihood in steps of 2 nats; without the offset, steps are too small to matter."""
+
+    def log_likelihood(x, offset):
+        return np.float32(np.float32(-0.5 * x * x) - np.float32(offset))
+
+    target = sterna.Target(log_likelihood, {"x": sterna.Normal(0, 3)}, {"offset": offset}, compile=False)
+    result = sterna.sample(target, n_rounds=7, explorer="slice", progress=False)
+    found = [text for text in result.warnings if text.startswith("The log-likelihood has single precision")]
+    assert len(found) == (offset > 0)
+    if found:
+        assert "rounded to steps of 2 nats" in found[0]
+
+
+def test_large_integers_of_discrete_variables_are_no_rounding():
+    target = sterna.Target(lambda z: 2e7 + 2.0 * z, {"z": sterna.DiscreteUniform(0, 100)}, compile=False)
+    result = sterna.sample(target, n_rounds=6, progress=False)
+    assert not any("single precision" in text for text in result.warnings)

@@ -161,3 +161,10 @@ def test_errors_of_python_count_if_they_are_about_integers(function, outcome):
 )
 def test_numbers_differ_by_more_than_rounding(first, second, size, expected):
     assert differ(first, second, size) is expected
+
+
+@pytest.mark.parametrize("explorer", ["hmc", "automala"])
+def test_a_gradient_of_nan_is_an_error(explorer):
+    target = sterna.Target(lambda x: -x * x, {"x": sterna.Normal()}, gradient=lambda x: math.nan * x)
+    with pytest.raises(sterna.TargetError, match="gradient gives the slope nan along a random direction"):
+        sterna.sample(target, explorer=explorer, n_rounds=3, progress=False)

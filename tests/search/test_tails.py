@@ -64,7 +64,7 @@ def test_a_budget_that_is_overdrawn_pays_for_nothing():
 
 @pytest.mark.parametrize("first", [-6.2, -5.0, 4.0, 5.5])
 def test_a_draw_in_the_tail_is_not_taken_for_the_bulk(first):
-    """The only line of a single coordinate goes through the first draw."""
+    """The first line of a single coordinate goes through the first draw."""
     draws = stats.cauchy.ppf(np.linspace(0.05, 0.95, 2000))[:, None]
     draws[0] = first
     (found,) = missed_tails(draws, stats.norm(0, 3))

@@ -63,6 +63,10 @@ def _can_name(engine: Engine, name: str) -> bool:
     return True
 
 
+# What files of this format are called.
+SUFFIXES = (".nc", ".nc4", ".netcdf", ".h5", ".hdf5", ".cdf")
+
+
 def check_file(path: Path) -> None:
     """Refuse a file that cannot be written, by writing one beside it: a finished run would be lost otherwise."""
     folder = path.resolve().parent
@@ -70,6 +74,8 @@ def check_file(path: Path) -> None:
         raise OptionError(f"{path} cannot be written, because there is no folder {folder}. Create it first.")
     if path.is_dir():
         raise OptionError(f"{path} is a folder: give the name of a file, such as {path / 'posterior.nc'}.")
+    if path.suffix.lower() not in ("", *SUFFIXES):
+        raise OptionError(f"{path} would be a netCDF file, whatever its name: use one that ends in .nc.")
     if path.exists() and not path.is_file():
         raise OptionError(f"{path} is not an ordinary file: give another name.")
     if path.exists() and not os.access(path, os.W_OK):

@@ -11,6 +11,7 @@ from sterna.result.advice import SAME_POSTERIOR, longer_run
 from sterna.result.circular import without_circles
 from sterna.result.diagnostics import ess_bulks, r_hats, summary_of
 from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
+from sterna.result.precision import single_precision
 from sterna.result.scalars import scalars_of
 from sterna.result.text import count
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
@@ -60,6 +61,7 @@ def warnings_of(result: "Result") -> list[str]:
     checks = (
         unknown_evidence,
         constant_likelihood,
+        single_precision,
         too_few_chains,
         few_restarts,
         slow_exploration,

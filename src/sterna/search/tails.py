@@ -38,7 +38,7 @@ BEYOND = (0.0, 0.005, 0.025)
 # At most so many coordinates are looked at.
 MAX_COORDINATES = 25
 
-# How many lines a coordinate has at least, and at most; the only coordinate of a target has one.
+# How many lines a coordinate has at least, and at most.
 MIN_LINES, MAX_LINES = 3, 16
 
 # A tail in which the target has more than so many times the mass of the reference is heavier.
@@ -79,14 +79,14 @@ def light_tails(landscape: Landscape, draws: FloatArray, size: float, open_ends:
     which `size` count as independent.
     """
     coordinates = np.flatnonzero(open_ends.any(axis=1) & landscape.free)
-    least, most = (1, 1) if draws.shape[1] == 1 else (MIN_LINES, MAX_LINES)
     affordable = max(budget, 0) // (2 * (N_SIDE + N_COARSE) + 2)
     # those with the widest reach first: heavy tails show there
     reach = np.ptp(draws[:, coordinates], axis=0) / _width(draws[:, coordinates])
-    coordinates = coordinates[np.argsort(-reach, kind="stable")[: min(affordable // least, MAX_COORDINATES)]]
+    coordinates = coordinates[np.argsort(-reach, kind="stable")[: min(affordable // MIN_LINES, MAX_COORDINATES)]]
     if len(coordinates) == 0:
         return []
-    n_lines = min(most, affordable // len(coordinates), len(draws))
+    # several even of a single coordinate: a line sees only the mode of its draw if others are narrow and far
+    n_lines = min(MAX_LINES, affordable // len(coordinates), len(draws))
     level = 1.0 - FALSE_ALARM / (len(BEYOND) * len(coordinates))
     lines = draws[np.linspace(0, len(draws) - 1, n_lines).astype(np.int64)]
     found = [tail for i in coordinates for tail in tails_of(landscape, lines, draws, int(i), open_ends[i], size, level)]

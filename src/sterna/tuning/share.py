@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sterna.tuning.estimate import Estimate, check_level, student_quantile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Share(Estimate):
     """A share of the draws, such as the weight of a mode, as worth `size` independent draws.
 

@@ -63,12 +63,15 @@ def _compare(
     room = np.minimum(state - program.lower, program.upper - state)
     steps = np.where(program.value_type == REAL, np.minimum(spreads, 0.5 * room), 0.0) * rng.standard_normal(len(state))
     gradient = attempt(target.gradient, state, beta)
-    if gradient is None or not np.isfinite(gradient).all() or not steps.any():
+    if gradient is None or not steps.any():
         return None
-    slope, size = float(gradient @ steps), float(np.abs(gradient * steps).sum())
     wide = _difference(target, state, steps, beta, WIDE)
     if wide is None:
         return None
+    if not np.isfinite(gradient).all():
+        # at a state of finite density, where explorers would follow it
+        return Wrong(state, float("nan"), wide[0])
+    slope, size = float(gradient @ steps), float(np.abs(gradient * steps).sum())
     if abs(slope - wide[0]) <= TOLERANCE * size + wide[1]:
         return True
     narrow = _difference(target, state, steps, beta, NARROW)
