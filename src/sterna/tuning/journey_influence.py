@@ -29,24 +29,29 @@ class JourneyInfluence:
     """Standard errors of log Z(beta)/Z(0) that follow, at all betas but 0."""
 
 
-def journeys_at_chains(record: Record) -> IntArray:
+def journeys_at_chains(record: Record, ancestors: IntArray | None = None) -> IntArray:
     """Return which journey holds each chain when energies are recorded, before the swaps of a scan: (scans, chains)."""
     positions = record.positions
     # the first scan's swaps are unknown; they have hardly any influence
     before = np.concatenate([positions[:1], positions[:-1]]).astype(np.int64)
     found = np.empty(positions.shape, dtype=np.int64)
-    np.put_along_axis(found, before, journey_numbers(positions), axis=1)
+    np.put_along_axis(found, before, journey_numbers(positions, ancestors), axis=1)
     return found
 
 
 def journey_influence(
-    schedule: FloatArray, pivot: FloatArray, records: Sequence[Record], batches: Batches
+    schedule: FloatArray,
+    pivot: FloatArray,
+    records: Sequence[Record],
+    batches: Batches,
+    ancestors: Sequence[IntArray] | None = None,
 ) -> JourneyInfluence:
     """Return what the journeys of a round say; Bennett's sums are those of its batches."""
     up = batches.mean(batches.bridge[Bridges.forward])
     down = batches.mean(batches.bridge[Bridges.backward])
     # kept apart from each other until the end, because numbers of journeys are those of each copy
-    holders = [journeys_at_chains(record) for record in records]
+    names = [None] * len(records) if ancestors is None else ancestors
+    holders = [journeys_at_chains(record, one) for record, one in zip(records, names, strict=True)]
     counts = [int(one.max()) + 1 for one in holders]
     scans = float(batches.scans.sum())
 
