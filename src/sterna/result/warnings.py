@@ -1,47 +1,30 @@
 """Whether to believe a run: each warning says what is wrong, the number, what is normal and what to do."""
 
-import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sterna.explorers.base import MAX_DIVERGED
-from sterna.result.diagnostics import ess_bulks, r_hats, summary_of
+from sterna.result.convergence import RUNS_PER_FALSE_ALARM, disagreeing_copies, few_effective_draws
 from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
-from sterna.result.scalars import scalars_of
 from sterna.result.text import count
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
 from sterna.tuning.estimate import student_quantile
 from sterna.tuning.journeys import effective_number, sizes_of
-from sterna.types import FloatArray
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
 
-# With fewer restarts, the target chain has hardly been reached by replicas from the reference.
+# With fewer restarts of a copy, its target chain has hardly been reached by replicas from the reference. Other copies
+# are no help, because each must forget where it began: with about 10 restarts in each of four copies, 95 % intervals of
+# a mode's weight covered 87 % of 30 runs.
 MIN_RESTARTS = 10
-
-# A run without fault is warned about estimators that disagree once in so many runs, for each of three pairs of them.
-RUNS_PER_FALSE_ALARM = 10_000
 
 # Shorter tuning rounds are not compared with the sampling phase.
 MIN_SCANS_TO_COMPARE = 256
 
-# A larger R-hat means that copies, or the halves of one copy, have different distributions.
-MAX_R_HAT = 1.05
-
-# With a smaller effective sample size, of at least this many draws, means and standard errors are guesses.
-MIN_EFFECTIVE_DRAWS, MIN_DRAWS_TO_COUNT = 50, 400
-
 # A larger range of the target's log-likelihoods means that some draws are far outside the reference.
 MAX_RANGE = 1e6
-
-# With fewer independent draws for each half of a copy, a larger R-hat is always a warning.
-MIN_ESS_OF_HALF = 4
-
-# Of the scalars whose R-hat is larger, so many with the largest are compared with their errors.
-MAX_SUSPECTS = 20
 
 # A journey that holds a larger share of the target's draws, of all copies or of its own, decides what they say. In runs
 # that were wrong the largest share was 0.4 to 0.9, in healthy ones 0.01 to 0.15; in short copies it may be 0.6 of one.
@@ -226,75 +209,6 @@ def few_journeys(result: "Result") -> str | None:
         f"A single journey from the reference holds {where} (normal: less than 15 %). If modes are far apart, their "
         f"weights and the evidence depend on chance: all draws are worth {number:.1f} journeys of equal length. "
         "Use more scans (n_rounds or n_scans) and more copies (n_copies)."
-    )
-
-
-def disagreeing_copies(result: "Result") -> str | None:
-    """Check R-hat of the log-likelihood and of all scalars, over all copies and within each."""
-    found = [
-        (name, one) for names, draws in _all_scalars(result) for name, one in zip(names, _worst(draws), strict=True)
-    ]
-    suspects = sorted((entry for entry in found if entry[1][0] > MAX_R_HAT), key=lambda entry: -entry[1][0])
-    for name, (_, draws) in suspects[:MAX_SUSPECTS]:
-        row = summary_of(draws, result.journeys)
-        if row["r_hat"] > explained_r_hat(row["ess"], 2 * len(draws), len(found)):
-            return _disagreement(result, name, row)
-    return None
-
-
-def _worst(draws: FloatArray) -> list[tuple[float, FloatArray]]:
-    """Return R-hat, 0 if unknown, and the draws of each scalar; only suspicious draws are kept, as views."""
-    return list(zip(np.nan_to_num(r_hats(draws), nan=0.0, posinf=np.inf), draws, strict=True))
-
-
-def explained_r_hat(ess: float, chains: int, scalars: int) -> float:
-    """Return the largest R-hat that the error bars explain, of so many scalars and halves of copies.
-
-    Means over halves of copies differ, and errors account for that. With an effective sample size n of all, the squared
-    R-hat is about 1 + F chains / n, where F scatters as Fisher's F does. What remains is once in RUNS_PER_FALSE_ALARM.
-    """
-    from scipy.special import fdtri
-
-    # errors from so few draws explain nothing
-    if not ess > MIN_ESS_OF_HALF * chains:
-        return MAX_R_HAT
-    chance = 1.0 / (RUNS_PER_FALSE_ALARM * scalars)
-    quantile = float(fdtri(chains - 1, max(ess - 1.0, 1.0), 1.0 - chance))
-    return max(MAX_R_HAT, math.sqrt(1.0 + quantile * chains / ess))
-
-
-def _disagreement(result: "Result", name: str, row: dict[str, float]) -> str:
-    each_converged = result.settings.n_copies > 1 and row["r_hat_within"] <= MAX_R_HAT
-    what = "Copies disagree" if each_converged else "The target chain has not converged"
-    return (
-        f"{what}: R-hat of {name} is {row['r_hat']:.2f} over all copies and {row['r_hat_within']:.2f} within the worst "
-        f"copy (normal: below {MAX_R_HAT}), which its effective sample size of {row['ess']:.0f} does not explain. "
-        "Use more scans (n_rounds or n_scans)."
-    )
-
-
-def _all_scalars(result: "Result") -> Iterator[tuple[list[str], FloatArray]]:
-    """Yield names and draws of the log-likelihood, and of all scalars, some at a time."""
-    yield ["log_likelihood"], result.log_likelihood[None]
-    yield from scalars_of(result.values, result.target.view)
-
-
-def few_effective_draws(result: "Result") -> str | None:
-    """Warn of a small effective sample size of a series, unless R-hat shows that already."""
-    n_draws = result.log_likelihood.size
-    if n_draws < MIN_DRAWS_TO_COUNT or disagreeing_copies(result) is not None:
-        return None
-    sizes = {
-        name: size for names, draws in _all_scalars(result) for name, size in zip(names, ess_bulks(draws), strict=True)
-    }
-    name = min(sizes, key=lambda name: np.nan_to_num(sizes[name], nan=np.inf))
-    if not sizes[name] < MIN_EFFECTIVE_DRAWS:
-        return None
-    enough = result.settings.n_scans * MIN_EFFECTIVE_DRAWS / max(float(sizes[name]), 1.0)
-    return (
-        f"The target chain moves slowly: its {n_draws} draws count as {sizes[name]:.0f} independent ones of {name} "
-        f"(normal: at least {MIN_EFFECTIVE_DRAWS}), so that its mean and its standard error are poorly known. About "
-        f"n_scans={enough:.2g} would do, or fewer with more exploration (explorations={2 * result.explorations})."
     )
 
 
