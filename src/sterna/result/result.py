@@ -357,7 +357,7 @@ class Result:
         return expectation(function(self.posterior), self.journeys)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result without its draws, as numbers and lists that JSON can hold."""
+        """Return the result without its draws, as numbers and lists that JSON can hold; what is unknown is None."""
         from sterna.result.plain_numbers import plain_numbers
 
         return plain_numbers(self)
