@@ -16,7 +16,7 @@ from advice_case import Case
 from advice_cases import cases, short_runs
 
 import sterna
-from sterna.result import warnings as checks
+from sterna.result import convergence, warnings
 from sterna.result.diagnostics import ess_bulks, r_hats
 from sterna.tuning.journeys import sizes_of
 
@@ -25,7 +25,7 @@ OPTION = r'\b(n_rounds|n_scans|n_chains|n_copies|explorations|explorer)="?(\w+)"
 
 def worst(result: sterna.Result, measure: Callable[[np.ndarray], np.ndarray], pick: Callable[..., float]) -> float:
     """Return the worst of a measure over all scalars."""
-    return float(pick([pick(measure(draws)) for _, draws in checks.all_scalars(result)]))
+    return float(pick([pick(measure(draws)) for _, draws in convergence.all_scalars(result)]))
 
 
 def largest_journey(result: sterna.Result) -> float:
@@ -103,7 +103,7 @@ def followed(case: Case, text: str) -> dict[str, Callable[[int], sterna.Result]]
 def try_case(case: Case, seeds: int, tries: int) -> list[tuple[str, str, bool, bool]]:
     """Follow all advice of one sick run, for so many seeds with the warning; return warning, advice, better, gone."""
     name, number, more = NUMBERS[case.warning]
-    check, rows, warned = getattr(checks, case.warning), [], 0
+    check, rows, warned = {**vars(convergence), **vars(warnings)}[case.warning], [], 0
     for seed in range(1, tries + 1):
         try:
             before = sterna.sample(case.build(), seed=seed, progress=False, **case.options)

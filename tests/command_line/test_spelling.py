@@ -40,7 +40,7 @@ def test_options_in_texts(text, expected):
 def texts_of_warnings():
     """All texts in functions that warn, with 7 in place of numbers."""
     folder = Path(sterna.__file__).parent / "result"
-    for name in ("warnings.py", "missed_mass.py", "advice.py"):
+    for name in ("warnings.py", "convergence.py", "missed_mass.py", "precision.py", "advice.py"):
         for function in ast.walk(ast.parse((folder / name).read_text())):
             if isinstance(function, ast.FunctionDef):
                 nodes = list(ast.walk(function))

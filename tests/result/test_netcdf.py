@@ -47,6 +47,16 @@ def saved(result, path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_an_unknown_error_survives(engine, tmp_path, monkeypatch):
+    """No replica travels along 8 chains in 6 scans, so that the error of the evidence is unknown."""
+    installed_only(monkeypatch, *(["h5netcdf", "h5py"] if engine == "h5netcdf" else []))
+    unknown = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=2, progress=False)
+    attributes = saved(unknown, tmp_path / "posterior.nc").attrs
+    assert attributes["log_evidence"] == unknown.log_evidence.value
+    assert np.isnan(attributes["log_evidence_error"])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_values_names_and_attributes_survive(engine, result, tmp_path, monkeypatch):
     installed_only(monkeypatch, *(["h5netcdf", "h5py"] if engine == "h5netcdf" else []))
     judged = copy.copy(result)

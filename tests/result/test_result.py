@@ -70,8 +70,18 @@ def test_chains_that_were_not_kept_are_an_error():
 def test_summary_and_dict(result):
     assert len(result.summary) == 1 + 6 + 3
     assert {"a", "b[0,0]", "b[1,2]", "c[2]"} <= set(result.summary)
-    json.dumps(result.to_dict())
+    json.dumps(result.to_dict(), allow_nan=False)
     assert "sterna.Result of quadratic" in repr(result)
+
+
+def test_errors_that_are_unknown_are_null_in_json():
+    """No replica travels along 8 chains in 6 scans, so that the error of the evidence is unknown."""
+    unknown = sterna.sample(sterna.models.ising(), n_chains=8, n_rounds=2, progress=False)
+    assert np.isnan(unknown.log_evidence.error)
+    found = json.loads(json.dumps(unknown.to_dict(), allow_nan=False))
+    assert found["log_evidence"]["value"] == unknown.log_evidence.value
+    assert found["log_evidence"]["error"] is None
+    assert found["log_evidence"]["interval"] == [None, None]
 
 
 def test_what_is_printed(result):

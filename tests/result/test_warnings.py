@@ -14,11 +14,11 @@ from targets import corner, two_modes
 
 import sterna
 from sterna.result.advice import longer_run
+from sterna.result.convergence import few_effective_draws
 from sterna.result.warnings import (
     RUNS_PER_FALSE_ALARM,
     disagreeing_estimators,
     diverging_trajectories,
-    few_effective_draws,
     few_restarts,
     moved_evidence,
     too_few_chains,

@@ -4,7 +4,6 @@ import contextlib
 import importlib.util
 import inspect
 import json
-import math
 import os
 import sys
 import tempfile
@@ -102,7 +101,7 @@ def run(target: str, pairs: tuple[str, ...], save: str | None, as_json: bool, **
             write_error(click.style(f"sterna: warning: {warning}", fg="yellow"))
     # the file comes first, because nothing can go wrong with it that a terminal or a pipe does
     problem = None if path is None else _save(result, path)
-    text = json.dumps(_finite(result.to_dict()), allow_nan=False) if as_json else report_for_output(result)
+    text = json.dumps(result.to_dict(), allow_nan=False) if as_json else report_for_output(result)
     try:
         write_out(text)
     except OutputError as error:
@@ -350,17 +349,6 @@ def _number_or_auto(text: str) -> Any:
         return int(text)
     except ValueError:
         return text
-
-
-def _finite(value: object) -> object:
-    """Replace NaN and infinities, which JSON cannot represent, by null."""
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_finite(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _short(value: object) -> str:

@@ -61,7 +61,8 @@ def mcse_mean(draws: FloatArray) -> float:
     return float(draws.std(ddof=1)) / math.sqrt(float(effective_sizes(split_chains(draws[None]))[0]))
 
 
-def _plain_r_hats(draws: FloatArray) -> FloatArray:
+def plain_r_hats(draws: FloatArray) -> FloatArray:
+    """R-hat of draws as they are, neither split nor by ranks."""
     n = draws.shape[2]
     within = draws.var(axis=2, ddof=1).mean(axis=1)
     between = draws.mean(axis=2).var(axis=1, ddof=1)
@@ -74,10 +75,15 @@ def r_hats(draws: FloatArray) -> FloatArray:
     """Rank-normalised split R-hat: the larger value of the draws and of their distances from the median."""
     found, usable = np.full(len(draws), math.nan), _usable(draws)
     if usable.any():
-        split = split_chains(draws[usable])
-        folded = np.abs(split - np.median(split, axis=(1, 2), keepdims=True))
-        found[usable] = np.maximum(*(_plain_r_hats(_rank_normalise(part)) for part in (split, folded)))
+        found[usable] = np.maximum(*(plain_r_hats(scores) for scores in rank_scores(draws[usable])))
     return found
+
+
+def rank_scores(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return normal scores of the draws of halved chains, and of their distances from the median."""
+    split = split_chains(draws)
+    folded = np.abs(split - np.median(split, axis=(1, 2), keepdims=True))
+    return _rank_normalise(split), _rank_normalise(folded)
 
 
 def r_hat(draws: FloatArray) -> float:

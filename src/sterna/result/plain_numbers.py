@@ -1,5 +1,6 @@
 """A result without its draws, as numbers, texts and lists."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
 def plain_numbers(result: "Result") -> dict[str, Any]:
     """Return what JSON can hold."""
     settings = result.settings
-    return {
+    found = {
         "target": result.target.name,
         "seed": settings.seed,
         "scheme": settings.scheme,
@@ -46,3 +47,13 @@ def plain_numbers(result: "Result") -> dict[str, Any]:
         "warnings": result.warnings,
         "notes": result.notes,
     }
+    return {name: finite(value) for name, value in found.items()}
+
+
+def finite(value: object) -> object:
+    """Replace NaN and infinities, such as errors that are unknown, by None: JSON has no other word for them."""
+    if isinstance(value, dict):
+        return {key: finite(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -36,5 +36,5 @@ def single_precision(result: "Result") -> str | None:
         f"(normal: below {MAX_STEP}), and all {count(all_values.size, 'draw')} have {len(values)} values. "
         "So the posterior and the evidence are those of another likelihood. Let the function compute and return "
         "float64 numbers: use sterna.JaxTarget for a JAX function, or "
-        'jax.config.update("jax_enable_x64", True) before the first use of JAX, and float64 arrays for NumPy and PyTorch.'
+        'jax.config.update("jax_enable_x64", True) before the first use of JAX; float64 arrays for NumPy and PyTorch.'
     )

@@ -29,6 +29,7 @@ from sterna.tuning.chains import saturated
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.evidence_curve import EvidenceCurve
 from sterna.tuning.journeys import journeys_of_draws
+from sterna.tuning.lineages import ancestors_of
 from sterna.tuning.path_integrals import path_integral
 from sterna.tuning.rounds import Round
 from sterna.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -333,10 +334,11 @@ class Result:
     def journeys(self) -> IntArray:
         """The journey to which each draw of the target chain belongs: (copies, draws).
 
-        A journey is one replica's stay between two visits to the reference. Where modes are far apart, draws of
-        different journeys alone are independent.
+        A journey is one replica's stay between two visits to the reference; replicas that tuning copied from one state
+        count as one until then. Where modes are far apart, draws of different journeys alone are independent.
         """
-        return journeys_of_draws(self.last.positions, self.settings.thin)
+        ancestors = ancestors_of(self.rounds[:-1], self.last.schedule)
+        return journeys_of_draws(self.last.positions, self.settings.thin, ancestors)
 
     def mean(self, function: Callable[..., ArrayLike]) -> Estimate:
         """Return the posterior mean of a function of the variables, with an error that knows the journeys.
@@ -355,7 +357,7 @@ class Result:
         return expectation(function(self.posterior), self.journeys)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result without its draws, as numbers and lists that JSON can hold."""
+        """Return the result without its draws, as numbers and lists that JSON can hold; what is unknown is None."""
         from sterna.result.plain_numbers import plain_numbers
 
         return plain_numbers(self)

@@ -20,6 +20,7 @@ from sterna.search.starts import along_the_diagonal, in_turn, with_other_integer
 from sterna.search.tails import light_tails
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.journeys import effective_number, journeys_of_draws, sizes_of
+from sterna.tuning.lineages import ancestors_of
 from sterna.types import FloatArray
 
 # The share of a run's evaluations that the search may add.
@@ -105,7 +106,8 @@ def _with_tails(
 
 def _n_journeys(state: RunState) -> float:
     """Return how many journeys of equal length brought the draws of all copies."""
-    journeys = journeys_of_draws([record.positions for record in state.records], state.thin)
+    ancestors = ancestors_of(state.rounds, state.tuned.schedule)
+    journeys = journeys_of_draws([record.positions for record in state.records], state.thin, ancestors)
     return min(effective_number(sizes_of(journeys)), float(MAX_DRAWS))
 
 

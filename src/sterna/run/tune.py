@@ -15,6 +15,7 @@ from sterna.run.start import begin_round
 from sterna.run.state import RunState, Tuned
 from sterna.tuning.chains import MAX_CHAIN_BOOST, explores_slowly, next_n_chains
 from sterna.tuning.exploration import next_explorations
+from sterna.tuning.lineages import ancestors_of
 from sterna.tuning.rounds import Round, summarise_round
 from sterna.tuning.schedule import update_schedule
 from sterna.types import FloatArray
@@ -34,6 +35,7 @@ def summarise(state: RunState) -> Round:
         state.records,
         state.settings.scheme,
         tuned.explorations,
+        ancestors_of(state.rounds, tuned.schedule),
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sterna.engine.record import Bridges, Record
 from sterna.tuning.batches import Batches
 from sterna.tuning.journeys import error_of_sum, journey_numbers
-from sterna.types import FloatArray
+from sterna.types import FloatArray, IntArray
 
 MAX_INT32 = 2**31 - 1
 
@@ -32,7 +32,7 @@ class JourneyInfluence:
     """Standard errors of log Z(beta)/Z(0) that follow, at all betas but 0."""
 
 
-def journeys_at_chains(record: Record) -> NDArray[np.signedinteger]:
+def journeys_at_chains(record: Record, ancestors: IntArray | None = None) -> NDArray[np.signedinteger]:
     """Return which journey holds each chain when energies are recorded, before the swaps of a scan: (scans, chains)."""
     positions = record.positions
     scans, chains = positions.shape
@@ -40,7 +40,7 @@ def journeys_at_chains(record: Record) -> NDArray[np.signedinteger]:
     smallest = np.int32 if positions.size < MAX_INT32 else np.int64
     found = np.empty((scans, chains), dtype=smallest, order="F")
     every = np.arange(scans)
-    for replica, numbers in enumerate(journey_numbers(positions)):
+    for replica, numbers in enumerate(journey_numbers(positions, ancestors)):
         # the first scan's swaps are unknown; they have hardly any influence
         before = np.concatenate([positions[:1, replica], positions[:-1, replica]])
         found[every, before] = numbers
@@ -48,13 +48,18 @@ def journeys_at_chains(record: Record) -> NDArray[np.signedinteger]:
 
 
 def journey_influence(
-    schedule: FloatArray, pivot: FloatArray, records: Sequence[Record], batches: Batches
+    schedule: FloatArray,
+    pivot: FloatArray,
+    records: Sequence[Record],
+    batches: Batches,
+    ancestors: Sequence[IntArray] | None = None,
 ) -> JourneyInfluence:
     """Return what the journeys of a round say; Bennett's sums are those of its batches."""
     up = batches.mean(batches.bridge[Bridges.forward])
     down = batches.mean(batches.bridge[Bridges.backward])
     # kept apart from each other until the end, because numbers of journeys are those of each copy
-    holders = [journeys_at_chains(record) for record in records]
+    names = [None] * len(records) if ancestors is None else ancestors
+    holders = [journeys_at_chains(record, one) for record, one in zip(records, names, strict=True)]
     counts = [int(one.max()) + 1 for one in holders]
     scans = float(batches.scans.sum())
 

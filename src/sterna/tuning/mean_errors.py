@@ -2,14 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.journeys import effective_number, error_of_sum, sizes_of, sums_by_journey
 from sterna.tuning.memory import effective_sizes
 from sterna.tuning.share import Share
 from sterna.types import BoolArray, FloatArray, IntArray
+
+Number = TypeVar("Number", np.float64, np.int64)
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class MeanErrors:
     """What the autocorrelation of the series alone would give."""
 
 
-def split_chains(draws: FloatArray) -> FloatArray:
+def split_chains(draws: NDArray[Number]) -> NDArray[Number]:
     """Halve every chain: (..., chains, draws) to (..., 2 chains, draws / 2), without the middle of an odd number."""
     half = draws.shape[-1] // 2
     return np.concatenate([draws[..., :half], draws[..., -half:]], axis=-2)
@@ -38,7 +42,6 @@ def mean_errors(draws: FloatArray, journeys: IntArray, sizes: FloatArray | None 
     sample sizes of the quantities from elsewhere, such as those of their ranks: no more is claimed.
     """
     flat = draws.reshape(len(draws), -1)
-    n = flat.shape[1]
     known = np.isfinite(flat).all(axis=1) & (flat.min(axis=1) < flat.max(axis=1)) & (draws.shape[2] >= 4)
     error, freedom, series = (np.full(len(draws), np.nan) for _ in range(3))
     if not known.any():
@@ -49,10 +52,19 @@ def mean_errors(draws: FloatArray, journeys: IntArray, sizes: FloatArray | None 
     series[known] = np.sqrt(variance / effective)
     if sizes is not None:
         effective = np.minimum(effective, sizes[known])
-    clustered, unequal = error_of_sum(sums_by_journey(centred, journeys.ravel()) / n)
+    clustered, freedom[known] = clustered_errors(centred, journeys.ravel())
     error[known] = np.maximum(np.sqrt(variance / effective), clustered)
-    freedom[known] = np.maximum(np.minimum(unequal, effective_number(sizes_of(journeys)) - 1.0), 1.0)
     return MeanErrors(error, freedom, series)
+
+
+def clustered_errors(centred: FloatArray, journeys: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return errors of means, (quantities, draws) centred at them, by journeys alone, and their degrees of freedom."""
+    sizes = sizes_of(journeys)
+    parts = sums_by_journey(centred, journeys) / len(journeys)
+    # numbers of journeys without a draw, such as those of dropped draws
+    sizes = sizes[sizes > 0]
+    error, unequal = error_of_sum(parts, sizes / sizes.sum())
+    return error, np.maximum(np.minimum(unequal, effective_number(sizes) - 1.0), 1.0)
 
 
 def mean_of(draws: FloatArray, journeys: IntArray) -> Estimate:

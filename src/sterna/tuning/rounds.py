@@ -25,7 +25,7 @@ from sterna.tuning.path_integrals import (
     kl_target_to_reference,
     symmetric_kl,
 )
-from sterna.types import FloatArray, IndexArray
+from sterna.types import FloatArray, IndexArray, IntArray
 
 # With fewer restarts, what a run has seen may be any part of the target, and the error of the evidence is unknown.
 MIN_RESTARTS_FOR_ERROR = 3
@@ -188,13 +188,14 @@ def summarise_round(
     records: Sequence[Record],
     scheme: str,
     explorations: int,
+    ancestors: Sequence[IntArray] | None = None,
 ) -> Round:
     """Summarise a round from the records of its copies, merged in their order."""
     batches = merge(records)
     rejection = batches.mean(batches.rejection)
     influence = batches.influence(batches.rejection)
     moments = energies(batches, centre)
-    journeys = journey_influence(schedule, pivot, records, batches)
+    journeys = journey_influence(schedule, pivot, records, batches, ancestors)
     restarts = tuple(int(record.trips[Trips.restarts]) for record in records)
     found = evidence(schedule, pivot, batches, moments, journeys)
     return Round(
