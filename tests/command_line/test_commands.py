@@ -110,6 +110,7 @@ def test_a_target_in_a_file(tmp_path):
         (["run", "normal", "--N_chains=9"], "'--N_chains': give --chains, the number"),
         (["sample", "normal"], "'sample': sterna run TARGET"),
         (["run", "nowhere.py:target"], "no file nowhere.py"),
+        (["run", "model.py"], "model.py is a file: write model.py:name"),
         (["run", "model.py:nothing"], "has nothing named 'nothing'"),
         (["run", "model.py:tagret"], "has nothing named 'tagret', but 'target'"),
         (["run", "model.py:number"], "is int; it must be a sterna.Target"),

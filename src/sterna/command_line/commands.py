@@ -255,6 +255,8 @@ def find_target(text: str, values: Mapping[str, str]) -> "Target":
         if not isinstance(built, Target) and not is_pymc(built):
             raise OptionError(f"{text} returned {type(built).__name__}; it must return {expected}.")
         return as_target(built, None, None)
+    if Path(text).suffix == ".py" and Path(text).is_file():
+        raise OptionError(f"{text} is a file: write {text}:name, with the name of its target, or of a function.")
     available = built_in_models()
     if text not in available:
         raise OptionError(

@@ -73,6 +73,8 @@ def _advice(error: Exception, label: str) -> str:
         return "Fix the function: it must return a draw whenever it is called."
     if label not in ("log_likelihood", "the reference's log_density"):
         return "Fix the function: it must not fail at any state that a chain can reach."
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        return "Data and variables cannot be changed, because every chain uses them: change a copy, such as y.copy()."
     if isinstance(error, (ArithmeticError, ValueError)):
         zero = "likelihood" if label == "log_likelihood" else "density"
         return f"Return -inf where the {zero} is zero; at any other point, fix the function."
