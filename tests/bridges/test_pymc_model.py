@@ -97,7 +97,10 @@ def test_faults_are_seen(fault, monkeypatch):
         check()
 
 
-@pytest.mark.parametrize("name", ["change_point", pytest.param("gaussian_process", marks=pytest.mark.laws)])
+@pytest.mark.parametrize(
+    "name",
+    ["zero_inflated", *(pytest.param(name, marks=pytest.mark.laws) for name in ("change_point", "gaussian_process"))],
+)
 def test_compiled_equals_plain(name):
     """Compiled densities equal PyTensor's in Python, and gradients, in one function or two, central differences."""
     model = CASES[name].model()

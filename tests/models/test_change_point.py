@@ -113,6 +113,7 @@ def test_rejections_are_those_of_exact_draws():
     check_barrier(simulate(), 12)
 
 
+@pytest.mark.laws
 def test_the_barrier_of_the_papers_data(monkeypatch):
     use_real_data(monkeypatch)
     target = change_point()

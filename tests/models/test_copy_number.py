@@ -219,6 +219,7 @@ def mean_scores(deviation):
     return np.mean(scores, axis=0) / (np.std(scores, axis=0, ddof=1) / 20)
 
 
+@pytest.mark.laws
 def test_simulator_and_likelihood_agree():
     """Each of six within 4 standard errors: a false alarm of 4e-4."""
     assert np.abs(mean_scores(0.1)).max() < 4
@@ -293,6 +294,7 @@ def p_of_exploration(beta, kernels_beta, move=None, places=()):
     return 9 * min(stats.ks_2samp(after[:, k], others[:, k], method="asymp").pvalue for k in range(9))
 
 
+@pytest.mark.laws
 def test_exploration_leaves_the_distribution_unchanged():
     """False-alarm rate: 1e-6."""
     assert p_of_exploration(0.5, 0.5) > LEVEL

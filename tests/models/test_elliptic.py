@@ -110,7 +110,7 @@ def test_a_run_finds_the_integrals():
         lambda p: p["y"] ** 2: square,
         lambda p: p["x"] < 0.8: closed,
     }
-    result = check_run(elliptic(), evidence, means, n_chains=30, n_rounds=12)
+    result = check_run(elliptic(), evidence, means, n_chains=30, n_rounds=11)
     # 4.339 by quadrature, 4.4 in the paper; 0.886 of it is the jump at 0
     assert result.global_barrier == pytest.approx(4.339, rel=0.05)
 

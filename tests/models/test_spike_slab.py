@@ -129,7 +129,7 @@ def exact(factor=1.0):
     return np.log(evidence), sums[:, 1].sum() / evidence, share, weight @ np.arange(3), sums[:, 2].sum() / evidence
 
 
-@pytest.mark.parametrize("naive", [False, True])
+@pytest.mark.parametrize("naive", [False, pytest.param(True, marks=pytest.mark.laws)])
 def test_a_run_finds_the_quadrature(naive):
     """Evidence and four means, at 6e-5 each."""
     evidence, scale, share, switches, coefficient = exact()

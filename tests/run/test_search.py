@@ -141,7 +141,8 @@ def test_a_likelihood_is_not_searched_where_the_reference_has_no_density():
         return -0.5 * (x[0] ** 2 + x[1] ** 2) - math.log(math.pi) if x[0] < x[1] else -math.inf
 
     reference = sterna.Reference(draw, log_density, {"x": sterna.Real(shape=2)})
-    result = sterna.sample(sterna.Target(log_likelihood, reference, compile=False), n_rounds=7, progress=False)
+    target = sterna.Target(log_likelihood, reference, compile=False)
+    result = sterna.sample(target, n_rounds=7, explorer="slice", progress=False)
     assert result.search.skipped == ""
     assert result.search.climbs > 5
 

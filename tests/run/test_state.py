@@ -58,8 +58,9 @@ def bits(result):
     assert isinstance(result, Result)
     parts = [record.draws for record in result.records] + [record.positions for record in result.records]
     parts += [one.index_process for one in result.rounds] + [result.schedule, result.rejection]
+    trips = [number for one in result.rounds for number in (one.restarts, one.round_trips)]
     estimates = [number for e in result.evidence.values() for number in (e.value, e.error)]
-    parts.append(np.array([*estimates, result.evaluations, *(one.restarts for one in result.rounds)]))
+    parts.append(np.array([*estimates, result.evaluations, *trips]))
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
@@ -69,8 +70,10 @@ def tiny_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_SECONDS", 1e-12)
 
 
-@pytest.mark.parametrize("workers", [None, 2])
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [*((name, None) for name in TARGETS), ("compiled", 2), pytest.param("python", 2, marks=pytest.mark.laws)],
+)
 def test_a_paused_run_gives_the_same_bits(name, workers, tiny_blocks, tmp_path):
     # processes start again for every run, so those of a Python function pause once, in a shorter run
     processes = name == "python" and workers is not None
@@ -113,7 +116,7 @@ def test_a_lost_state_is_noticed(tiny_blocks, tmp_path):
     assert continued(lambda state: state) == whole
     faults = {
         "states": lambda s: s.copies[0].states.fill(0.1),
-        "index process": lambda s: np.subtract(1, s.copies[0].leg, out=s.copies[0].leg),
+        "index process": lambda s: [np.subtract(1, copy.leg, out=copy.leg) for copy in s.copies],
         "widths": lambda s: s.tuned.parameters[:, 3:5].__imul__(1.5),
         "pivot": lambda s: s.tuned.pivot.__iadd__(0.1),
         "sums": lambda s: s.records[0].rejection.fill(0.0),
