@@ -34,8 +34,8 @@ Row: TypeAlias = dict[str, Any]
 COLUMNS = ("variable", "mean", "± error", "sd", "5 %", "median", "95 %", "ess", "r-hat")
 # What the heads of columns mean, for readers of a report.
 EXPLANATION = (
-    "± error: standard error of the mean; 5 %, 95 %: quantiles; ess: effective number of draws, which are no more "
-    "independent than the journeys that brought them; r-hat: below 1.05 if all copies, and both halves of each, have "
+    "± error: standard error of the mean; 5 %, 95 %: quantiles; ess: effective number of draws, given that those of "
+    "one journey from the reference are correlated; r-hat: below 1.05 if all copies, and both halves of each, have "
     "the same distribution."
 )
 # The same of periodic variables.
