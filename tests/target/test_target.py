@@ -190,7 +190,9 @@ def test_compiled_and_python_targets_give_the_same_bits(name):
         assert np.array_equal(one.draws, other.draws)
         assert np.array_equal(one.log_likelihood, other.log_likelihood)
         assert np.array_equal(one.positions, other.positions)
-    assert fast.log_evidence == slow.log_evidence
+    # the error of so short a run may be unknown
+    numbers = [(one.log_evidence.value, one.log_evidence.error) for one in (fast, slow)]
+    assert np.array_equal(*numbers, equal_nan=True)
     assert fast.evaluations == slow.evaluations
 
 
