@@ -23,7 +23,7 @@ CONCENTRATED = 100.0
 DIFFUSE = 0.1
 
 
-class CircularUniform(Distribution):
+class CircularUniform(Uniform):
     """Uniform distribution of a periodic variable, from `lower` up to `upper`, which is the same place as `lower`.
 
     Explorers wrap around, so that a posterior on both sides of the ends is one mode, and the summary shows circular
@@ -44,14 +44,11 @@ class CircularUniform(Distribution):
     """
 
     periodic = True
-    family = Uniform.family
+    # no other library has it
+    adapters = Adapters()
 
     def __init__(self, lower: ArrayLike = -math.pi, upper: ArrayLike = math.pi, *, shape: Shape = None) -> None:
-        a, b = self._take(shape, lower=lower, upper=upper)
-        self._require(a < b, "lower must be below upper")
-        with np.errstate(over="ignore"):
-            self._require(np.isfinite(b - a), "upper - lower must be finite")
-        self._store(a, b, first=a, last=b, constant=-np.log(b - a))
+        super().__init__(lower, upper, shape=shape)
 
 
 @inlined
