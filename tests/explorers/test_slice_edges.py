@@ -11,7 +11,6 @@ import pytest
 from kernels import apply_bound, slice_row
 from plain import load
 from scipy import stats
-from scipy.integrate import quad
 
 import sterna
 from sterna.engine.program import EVALUATIONS
@@ -380,17 +379,8 @@ def test_limits_keep_the_longest_interval_while_widths_change():
         assert longest <= width_in(row[0]) * 2 ** columns(row, Parameters.doublings, 1)[0, 0] < 8 * longest
     # a chain that is far away makes long moves, and may go farther from then on
     row = bound.tune(row, np.array([[1e6, 10.0]]))
-    assert columns(row, Parameters.doublings, 1) == slice_widths.ALWAYS_DOUBLINGS
+    assert columns(row, Parameters.doublings, 1) == 5
     assert width_in(row[0]) == pytest.approx(3e5)
-
-
-def test_a_function_that_fails_far_outside_the_reference_ends_no_run():
-    """exp overflows beyond 709, which is 236 standard deviations of the reference from its centre."""
-    target = sterna.Target(lambda x: 2.0 * x - math.exp(x), {"x": sterna.Normal(0, 3)}, compile=False)
-    result = sterna.sample(target, n_rounds=9, progress=False)
-    exact = math.log(quad(lambda x: math.exp(2 * x - math.exp(x) - x * x / 18) / math.sqrt(18 * math.pi), -40, 8)[0])
-    # false alarm: 6e-5
-    assert abs(result.log_evidence.value - exact) < 4 * result.log_evidence.error
 
 
 # where the log-density of a standard normal reference falls below the least that counts

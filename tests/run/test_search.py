@@ -167,17 +167,3 @@ def test_tails_of_a_light_reference():
     truth = 1 + (math.atan(found.low) - math.atan(found.high)) / math.pi
     assert found.probability == pytest.approx(truth, rel=0.1)
     assert found.share < found.allowed < found.probability
-
-
-def test_a_narrow_mode_far_away_is_no_tail():
-    """Modes at -2 and 2 of widths 0.05: lines through draws of one do not see the other. A false alarm: 1e-3 each."""
-    y = np.array([4.1, 3.7, 4.4, 3.9, 4.2])
-
-    def squared(theta, y):
-        return -2.0 * np.sum((y - theta**2) ** 2)
-
-    for seed in range(1, 6):
-        result = sterna.sample(
-            squared, {"theta": sterna.Normal(0.5, 1)}, {"y": y}, n_rounds=9, seed=seed, explorer="slice", progress=False
-        )
-        assert result.search.tails == ()

@@ -128,7 +128,7 @@ def test_a_search_finds_all_optima_within_its_budget():
 
 
 def test_many_optima_in_many_dimensions_do_not_exceed_the_budget():
-    """The curvature of one optimum takes a tenth of the budget: what is not affordable is not begun."""
+    """The curvature of one optimum takes a third of the budget: what is not affordable is not begun."""
     rng = np.random.default_rng(4)
     centres = rng.uniform(-8, 8, (12, 80))
 
@@ -136,6 +136,6 @@ def test_many_optima_in_many_dimensions_do_not_exceed_the_budget():
         return np.logaddexp.reduce(-2.0 * ((x[:, None] - centres) ** 2).sum(axis=2), axis=1)
 
     landscape = FunctionLandscape(value, 80)
-    found = search(landscape, rng.uniform(-8, 8, (10_000, 80)), np.full(80, 0.5), 64_400, Search())
-    assert landscape.spent < 1.02 * 64_400
-    assert 3 <= len(found.optima) <= found.climbs <= 400
+    found = search(landscape, rng.uniform(-8, 8, (10_000, 80)), np.full(80, 0.5), 20_000, Search())
+    assert landscape.spent < 1.1 * 20_000
+    assert 1 <= len(found.optima) <= found.climbs <= 100

@@ -56,10 +56,25 @@ def test_tails_that_draws_have_missed(dimension):
 
 
 def test_a_budget_that_is_overdrawn_pays_for_nothing():
-    landscape = FunctionLandscape(independent(stats.cauchy()), 2, reference=independent(stats.norm()))
-    for budget in (-5000, 0, 10):
-        assert light_tails(landscape, np.zeros((10, 2)), 10.0, np.ones((2, 2), dtype=bool), budget) == []
+    landscape = FunctionLandscape(independent(stats.cauchy()), 40, reference=independent(stats.norm()))
+    for budget in (-500, 0, 10):
+        assert light_tails(landscape, np.zeros((10, 40)), 10.0, np.ones((40, 2), dtype=bool), budget) == []
     assert landscape.spent == 0
+
+
+def test_a_narrow_mode_far_away_is_no_tail():
+    """The first line goes through a draw of the smaller mode, and does not see the larger one."""
+    rng = np.random.default_rng(3)
+    small = rng.random(2000) < 0.12
+    small[0] = True
+    draws = np.where(small, -2.0, 2.0)[:, None] + 0.05 * rng.standard_normal((2000, 1))
+    modes = stats.norm(-2.0, 0.05), stats.norm(2.0, 0.05)
+    landscape = FunctionLandscape(
+        lambda x: np.logaddexp(math.log(0.12) + modes[0].logpdf(x), math.log(0.88) + modes[1].logpdf(x)).sum(axis=1),
+        1,
+        reference=independent(stats.norm(0.5, 1.0)),
+    )
+    assert light_tails(landscape, draws, 500.0, np.ones((1, 2), dtype=bool), 20_000) == []
 
 
 @pytest.mark.parametrize("first", [-6.2, -5.0, 4.0, 5.5])
