@@ -50,9 +50,10 @@ def test_repeats_threads_and_blocks(monkeypatch):
 
 
 def test_python_gives_the_same_bits_as_compiled():
+    """The explorer is named, because the one that sterna chooses depends on how long an evaluation takes."""
     target = sterna.Target(AsPython(), REFERENCE)
     assert not target.compiled
-    assert bits(target) == bits()
+    assert bits(target, explorer="slice") == bits(explorer="slice")
 
 
 @pytest.mark.parametrize("name", ["ising", "rotor"])
