@@ -76,3 +76,17 @@ def line_slope(slope: float, u: float, lower: float, upper: float) -> float:
     if bounded_above(upper):
         return -slope * math.exp(min(u, 700.0)) + 1.0
     return slope
+
+
+@compiled
+def bounded_slope(slope: float, u: float, lower: float, upper: float) -> float:
+    """Return the slope in x of a log-density, from that in u of log-density plus log-Jacobian: undoes `line_slope`."""
+    if bounded_below(lower):
+        if bounded_above(upper):
+            small = math.exp(-abs(u))
+            share = small / ((1.0 + small) * (1.0 + small))
+            return (slope + math.tanh(0.5 * u)) / ((upper - lower) * max(share, TINY))
+        return (slope - 1.0) * math.exp(-max(u, -700.0))
+    if bounded_above(upper):
+        return (1.0 - slope) * math.exp(-max(u, -700.0))
+    return slope

@@ -273,3 +273,16 @@ def float_pointer(address: int) -> FloatPointer:
 def int_pointer(address: int) -> IntPointer:
     """Return the pointer to int64 numbers at an address."""
     return as_pointer(address, types.int64)
+
+
+@intrinsic
+def floats_on_stack(typing_context: object, count: object) -> object:
+    """Return the pointer to so many float64 numbers, which last until the function that is called by address returns.
+
+    Only for such functions: one that becomes part of a loop of its caller would take more memory in every turn.
+    """
+
+    def generate(context: Any, builder: Any, _: object, values: Any) -> object:
+        return builder.alloca(context.get_value_type(types.float64), size=values[0])
+
+    return FLOATS(types.int64), generate

@@ -1,0 +1,172 @@
+"""The path from a fitted mixture to the target: functions by which a program begins at q instead of the prior.
+
+q = prior_share * prior + (1 - prior_share) * mixture is normalised, so that log Z of the path from q to
+prior * likelihood is the evidence. In the engine's terms q is the reference, and the likelihood is
+prior * likelihood / q, so explorers and rounds need not know about it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from sterna.engine.mixture import Header, add_log, add_mixture_slope, draw_mixture, log_mixture
+from sterna.engine.program import (
+    DRAW,
+    LOG_DENSITY,
+    N_LOG_DENSITIES,
+    WHOLE_GRADIENT,
+    Program,
+    annealed_gradient,
+    draw_reference,
+    likelihood_value,
+    log_reference,
+    view,
+)
+from sterna.engine.unconstrained import bounded_slope, from_line, log_jacobian, to_line
+from sterna.ground.compilation import (
+    address_of,
+    as_pointer,
+    compiled,
+    float_pointer,
+    floats_on_stack,
+    inlined,
+    int_pointer,
+    offset_pointer,
+)
+from sterna.ground.streams import Stream, state_address, uniform
+from sterna.types import FloatArray, FloatPointer, IntArray
+
+# What the functions find at the address of the program's data.
+PRIOR, MIXTURE = 0, 1
+
+# Parts of q with a smaller share of its density add nothing to its gradient.
+NEGLIGIBLE = 1e-12
+
+
+class Path(NamedTuple):
+    """A path in compiled code: the program whose reference is the prior, the mixture, and working memory."""
+
+    program: Program
+    mixture: FloatPointer
+    line: FloatPointer
+    white: FloatPointer
+
+
+@inlined
+def path_of(data: int, memory: FloatPointer) -> Path:
+    """Return the path at an address; the memory has two entries per coordinate."""
+    words = int_pointer(data)
+    program = view(int_pointer(words[PRIOR]))
+    return Path(program, float_pointer(words[MIXTURE]), memory, offset_pointer(memory, program.dimension))
+
+
+@compiled
+def log_q(path: Path, x: FloatPointer, log_prior: float) -> float:
+    """Return the log-density of q at a state where that of the prior is known."""
+    program, line, total = path.program, path.line, 0.0
+    for i in range(program.dimension):
+        line[i] = to_line(x[i], program.lower[i], program.upper[i])
+        total -= log_jacobian(line[i], program.lower[i], program.upper[i])
+    total += path.mixture[Header.log_mixture_share] + log_mixture(path.mixture, line, path.white)
+    return add_log(total, path.mixture[Header.log_prior_share] + log_prior)
+
+
+@compiled
+def log_reference_of_path(x: int, data: int) -> float:
+    """Return the log-density of q."""
+    path = path_of(data, floats_on_stack(2 * view(int_pointer(int_pointer(data)[PRIOR])).dimension))
+    state = float_pointer(x)
+    return log_q(path, state, log_reference(path.program, state))
+
+
+@compiled
+def log_likelihood_of_path(x: int, data: int) -> float:
+    """Return log(prior * likelihood / q); where the prior has no density, the likelihood is not evaluated."""
+    path = path_of(data, floats_on_stack(2 * view(int_pointer(int_pointer(data)[PRIOR])).dimension))
+    state, program = float_pointer(x), path.program
+    log_prior = log_reference(program, state)
+    if log_prior == -math.inf:
+        return -math.inf
+    value = likelihood_value(program.log_likelihood, state, program.dimension, program.data)
+    return log_prior - log_q(path, state, log_prior) + value
+
+
+@compiled
+def draw_of_path(x: int, data: int, generator: object) -> int:
+    """Draw a state from q, by the prior or by the mixture."""
+    path = path_of(data, floats_on_stack(2 * view(int_pointer(int_pointer(data)[PRIOR])).dimension))
+    state, program = float_pointer(x), path.program
+    stream: Stream = as_pointer(state_address(generator), types.uint64)
+    if math.log(1.0 - uniform(stream)) > path.mixture[Header.log_mixture_share]:
+        draw_reference(program, state, stream)
+        return 0
+    draw_mixture(path.mixture, path.line, path.white, stream)
+    for i in range(program.dimension):
+        state[i] = from_line(path.line[i], program.lower[i], program.upper[i])
+    return 0
+
+
+@compiled
+def write_slope_of_q(path: Path, x: FloatPointer, memory: FloatPointer, slope: FloatPointer) -> None:
+    """Write the gradient of log q; the memory has an entry per coordinate and a row of log-densities."""
+    program, line = path.program, path.line
+    log_prior = log_reference(program, x)
+    log_total = log_q(path, x, log_prior)
+    prior = math.exp(path.mixture[Header.log_prior_share] + log_prior - log_total)
+    # on the line, divided by the share of the prior's density that the mixture's is taken relative to
+    log_on_line = log_total - path.mixture[Header.log_mixture_share]
+    for i in range(program.dimension):
+        slope[i] = 0.0
+        log_on_line += log_jacobian(line[i], program.lower[i], program.upper[i])
+    rest = 1.0 - prior
+    if rest > NEGLIGIBLE:
+        add_mixture_slope(path.mixture, line, path.white, log_on_line, slope)
+        for i in range(program.dimension):
+            slope[i] = rest * bounded_slope(slope[i] / rest, line[i], program.lower[i], program.upper[i])
+    if prior > NEGLIGIBLE:
+        scratch = offset_pointer(memory, N_LOG_DENSITIES)
+        annealed_gradient(program, x, 0.0, memory, path.white, scratch)
+        for i in range(program.dimension):
+            slope[i] += prior * path.white[i]
+
+
+@compiled
+def gradient_of_path(x: int, beta: float, gradient: int, data: int) -> int:
+    """Write the gradient of (1 - beta) log q + beta log(prior * likelihood)."""
+    dimension = view(int_pointer(int_pointer(data)[PRIOR])).dimension
+    memory = floats_on_stack(4 * dimension + N_LOG_DENSITIES)
+    path = path_of(data, memory)
+    slope, rest = offset_pointer(memory, 2 * dimension), offset_pointer(memory, 3 * dimension)
+    state, out = float_pointer(x), float_pointer(gradient)
+    annealed_gradient(path.program, state, 1.0, rest, out, slope)
+    if beta < 1.0:
+        write_slope_of_q(path, state, rest, slope)
+        for i in range(dimension):
+            out[i] = beta * out[i] + (1.0 - beta) * slope[i]
+    return 0
+
+
+def path_data(block: IntArray, mixture: FloatArray) -> IntArray:
+    """Return the data of the functions of a path; both arrays must live as long as it is in use."""
+    return np.array([block.ctypes.data, mixture.ctypes.data], dtype=np.int64)
+
+
+def path_addresses() -> dict[str, int]:
+    """Return the fields of a program that make its path begin at q, without a gradient."""
+    return {
+        "log_likelihood": address_of(log_likelihood_of_path, LOG_DENSITY),
+        "log_reference": address_of(log_reference_of_path, LOG_DENSITY),
+        "draw_reference": address_of(draw_of_path, DRAW),
+        "likelihood_change": 0,
+        "reference_change": 0,
+        "likelihood_gradient": 0,
+        "reference_gradient": 0,
+        "whole_gradient": 0,
+    }
+
+
+def gradient_address() -> int:
+    """Return the address of the gradient along a path."""
+    return address_of(gradient_of_path, WHOLE_GRADIENT)
