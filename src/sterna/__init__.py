@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sterna.explorers.gibbs import Gibbs as Gibbs
     from sterna.explorers.hamiltonian import HMC as HMC
     from sterna.explorers.independence import Independence as Independence
+    from sterna.explorers.leaps import Leaps as Leaps
     from sterna.explorers.mala import MALA as MALA
     from sterna.explorers.metropolis import Metropolis as Metropolis
     from sterna.explorers.move import Move as Move
@@ -68,6 +69,7 @@ else:
         "explorers.gibbs": "Gibbs",
         "explorers.hamiltonian": "HMC",
         "explorers.independence": "Independence",
+        "explorers.leaps": "Leaps",
         "explorers.mala": "MALA",
         "explorers.metropolis": "Metropolis",
         "explorers.move": "Move",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from annealed import conditional, law
 from documented import example_explorer
-from invariance import walk
+from invariance import leaps, walk
 from kernels import apply_bound, draws_of, logs_of
 from numba.core.runtime import _nrt_python, rtsys
 
@@ -52,6 +52,14 @@ def random_walk(target):
     return sterna.Move(walk)
 
 
+class LeapsAnywhere:
+    """Leaps between components of as many dimensions as there are coordinates to explore."""
+
+    def bind(self, target, coordinates=None):
+        dimension = target.dimension if coordinates is None else len(coordinates)
+        return leaps(dimension).bind(target, coordinates)
+
+
 # Explorers by name, each as a function of the target; all that `sample` knows by name are among them.
 SUBJECTS = {name: lambda target, make=make: make() for name, make in EXPLORERS.items()} | {
     "metropolis, diagonal": lambda target: sterna.Metropolis(covariance="diagonal"),
@@ -64,6 +72,7 @@ SUBJECTS = {name: lambda target, make=make: make() for name, make in EXPLORERS.i
     "mix": lambda target: sterna.Mix(sterna.Slice(), sterna.Metropolis(), weights=[0.3, 0.7]),
     "best": lambda target: sterna.Best(sterna.Slice(), sterna.Metropolis(), sterna.Independence()),
     "default": chosen_for,
+    "leaps": lambda target: LeapsAnywhere(),
     "move": random_walk,
     "dict": block_by_block,
     "documented example": lambda target: example_explorer().Steps(),

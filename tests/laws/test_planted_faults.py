@@ -57,7 +57,7 @@ OTHERS = {"fitted, heavy": sterna.Fitted(moves=2, freedom=2.0)}
 
 # The number of faults in `make test`, if not three. AutoMALA takes ten seconds to compile, and its third fault is one
 # of the leapfrog steps that it shares with MALA.
-N_IN_SUITE = {"automala": 2}
+N_IN_SUITE = {"automala": 2, "leaps": 4}
 
 LINE, LEAP, RUN_PART = "explorers/shared/line_moves", "explorers/shared/leapfrog", "explorers/shared/parts"
 CIRCLES = "engine/circles"
@@ -67,6 +67,15 @@ JACOBIAN = ("total += log_jacobian(", "total += 0.0 * log_jacobian(")
 LINE_JACOBIAN = ("reference + read_line(", "reference + 0.0 * read_line(")
 PART_BETA = ("(program, x, log_densities, beta, of_part,", "(program, x, log_densities, 1.0, of_part,")
 PARTS = ("range(int(parameters[InTurn.parts])):", "range(int(parameters[InTurn.parts]) if x[0] > 0.5 else 1):")
+
+# Terms of the acceptance of leaps that cancel if they are all there: of the components `old` and `new`, the
+# log-volumes, the log-responsibilities without the mixture's density, and the probabilities of their choice.
+LEAP_FACTOR = "return log_density +"
+OLD, NEW = "component_of(words, old)", "component_of(words, new)"
+CONSTANTS = f"({OLD}[Component.constant] - {NEW}[Component.constant]) + log_mixture(words, there, white)"
+CHOICES = f"{NEW}[Component.weight] / {OLD}[Component.weight]"
+VOLUMES = f"({NEW}[Component.constant] - {OLD}[Component.constant] - math.log({CHOICES}))"
+DENSITY = f"{OLD}[Component.constant] - 0.5 * whiten(words, {OLD}, here, white)"
 
 
 def drawn_part(weights):
@@ -125,6 +134,20 @@ FAULTS = [
     ),
     Fault("fitted", "wraps around", "circle", "log_factor, False, stream", "log_factor, True, stream"),
     Fault("fitted, heavy", "normal instead of Student draws", "gaussian", "total / narrow", "total"),
+    Fault("leaps", "volume left out", "banana", LEAP_FACTOR, f"{LEAP_FACTOR} {VOLUMES} +"),
+    Fault("leaps", "responsibility left out", "banana", LEAP_FACTOR, f"return {CONSTANTS} +"),
+    Fault("leaps", "choice left out", "banana", "weight_of_others(words, old) / weight_of_others(words, new)", CHOICES),
+    Fault("leaps", "responsibility at the new state alone", "banana", LEAP_FACTOR, f"return {DENSITY} +"),
+    Fault(
+        "leaps",
+        "choice by weights that do not add up to one",
+        "banana",
+        "weight_of_others(words, old) / weight_of_others(words, new)",
+        "1.0",
+    ),
+    Fault("leaps", "most responsible component", "banana", "uniform(stream) < math.exp(", "0.5 < math.exp("),
+    Fault("leaps", "wraps around", "circle", "log_factor, False, stream", "log_factor, True, stream"),
+    Fault("leaps, diagonal", "volume left out", "bounded", LEAP_FACTOR, f"{LEAP_FACTOR} {VOLUMES} +"),
     Fault("elliptical", "not annealed", "far_data", "annealed(0.0, beta,", "annealed(0.0, 1.0,"),
     Fault("elliptical", "directions of unit length", "far_data", "/= program.constants[4 * i + 1]", "/= 1.0"),
     Fault("elliptical", "ellipse around zero", "far_data", "mean = program.constants[4 * i]", "mean = 0.0"),

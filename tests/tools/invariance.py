@@ -74,7 +74,17 @@ def shares(snooker=0.0, jump=0.0, radial=0.0):
     return {"snooker": snooker, "jump": jump, "radial": radial}
 
 
+def leaps(dimension, full=True):
+    """Leaps between three components of unequal weights, widths and shapes, which fit none of the distributions."""
+    below = np.tril(np.full((dimension, dimension), 0.4), -1)
+    factors = np.array([0.5 * np.eye(dimension) + 0.3 * below, np.eye(dimension) - below, 1.6 * np.eye(dimension)])
+    factors = factors if full else np.diagonal(factors, axis1=1, axis2=2)
+    centres = np.outer([-1.0, 0.5, 2.0], np.ones(dimension))
+    return sterna.Leaps(centres, factors, weights=[0.7, 0.2, 0.1], moves=2)
+
+
 BEST = sterna.Best(sterna.Slice(passes=0.5), sterna.Metropolis(moves=2))
+DIMENSIONS = dict(zip(REAL, (3, 2, 3, 1, 3, 1, 1, 2, 2, 2), strict=True))
 EVOLUTION = ("gaussian", "bounded", "bimodal", "circle")
 
 DICTS = {
@@ -102,6 +112,11 @@ CASES = {
     "independence": one_for_all(sterna.Independence(moves=2), *NAMED, "mixed", *DISCRETE),
     "independence, at once": one_for_all(sterna.Independence(moves=2, at_once=1), *NAMED, "mixed", *DISCRETE),
     "fitted": on_reals(sterna.Fitted(moves=2), *REAL),
+    "leaps": {
+        **{name: leaps(dimension) for name, dimension in DIMENSIONS.items()},
+        "mixed": Blocks({"x": leaps(1), ("z", "k"): sterna.Slice()}),
+    },
+    "leaps, diagonal": {name: leaps(DIMENSIONS[name], full=False) for name in ("gaussian", "bounded")},
     "elliptical": on_reals(sterna.Elliptical(), "gaussian", "latent", "banana", "bimodal_normal", "far_data", "cliff"),
     "hmc": on_reals(sterna.HMC(steps=3), *REAL, "model"),
     "hmc, dense": on_reals(sterna.HMC(steps=3, metric="dense"), *REAL),

@@ -41,6 +41,10 @@ class ExplorableTarget(Protocol):
         """The target's own default explorer, if it has one."""
 
     @property
+    def mixture(self) -> FloatArray | None:
+        """The fitted mixture with which the path begins (`sterna.engine.mixture`), if it begins with one."""
+
+    @property
     def dimension(self) -> int:
         """Number of coordinates of a state."""
 

@@ -52,6 +52,9 @@ class PreparedTarget:
     target, in two threads, do not affect each other.
     """
 
+    mixture: FloatArray | None = None
+    """The fitted mixture with which the path begins, if it begins with one (`MixtureTarget`)."""
+
     def __init__(self, definition: Definition, cost: Cost | None = None) -> None:
         self._definition = definition
         self._inputs = definition.inputs.for_one_run()

@@ -258,6 +258,10 @@ class Target:
         """Name the variables and values of a state, for messages."""
         return self._own.describe_point(state)
 
+    @property
+    def mixture(self) -> None:
+        """None, because the path begins with the reference; a run may let it begin with a mixture."""
+
     def prepare_gradient(self) -> None:
         """Compile the gradient, for explorers that are bound outside of a run."""
         self._own.prepare_gradient()
