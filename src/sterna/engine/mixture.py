@@ -13,6 +13,9 @@ from sterna.ground.rows import columns, field_pointer, fields, new_row, size_of,
 from sterna.ground.streams import Stream, fill_normals, uniform
 from sterna.types import FloatArray, FloatPointer
 
+# A component whose density is smaller than that of another by so many nats adds less than a rounding error to it.
+NEGLIGIBLE = 40.0
+
 # Numbers of coordinates, and of entries of a factor.
 COORDINATES, ENTRIES = sizes(2)
 
@@ -147,13 +150,45 @@ def add_log(total: float, term: float) -> float:
 
 
 @compiled
+def squared_distance(
+    words: FloatPointer, component: FloatPointer, line: FloatPointer, white: FloatPointer, limit: float
+) -> float:
+    """Return the squared distance of `whiten`, or some number beyond the limit as soon as it is known to be larger."""
+    centre, factor = centre_of(words, component), factor_of(words, component)
+    full, entry, square = is_full(words), 0, 0.0
+    for k in range(int(words[Header.dimension])):
+        value = line[k] - centre[k]
+        if full:
+            for j in range(k):
+                value -= factor[entry] * white[j]
+                entry += 1
+        white[k] = value / factor[entry]
+        entry += 1
+        square += white[k] * white[k]
+        if square > limit:
+            break
+    return square
+
+
+@compiled
 def log_mixture(words: FloatPointer, line: FloatPointer, white: FloatPointer) -> float:
-    """Return the log-density of the mixture at a point of the line; `white` is working memory."""
-    total = -math.inf
+    """Return the log-density of the mixture at a point of the line; `white` is working memory.
+
+    Components that add less than a rounding error to those before them are left as soon as that is known: if modes are
+    far apart, that is after a coordinate or two.
+    """
+    highest, total = -math.inf, 0.0
     for number in range(int(words[Header.n_components])):
         component = component_of(words, number)
-        total = add_log(total, component[Component.constant] - 0.5 * whiten(words, component, line, white))
-    return total
+        constant = component[Component.constant]
+        square = squared_distance(words, component, line, white, 2.0 * (constant - highest + NEGLIGIBLE))
+        density = constant - 0.5 * square
+        if density > highest:
+            total = total * math.exp(highest - density) + 1.0
+            highest = density
+        elif density > highest - NEGLIGIBLE:
+            total += math.exp(density - highest)
+    return highest + math.log(total) if total > 0.0 else -math.inf
 
 
 @compiled

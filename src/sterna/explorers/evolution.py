@@ -20,7 +20,6 @@ from sterna.explorers.shared.archive import (
     ENTRIES,
     MAX_CENTRES,
     Statistics,
-    centres_of,
     merge,
     new_archive,
     record_state,
@@ -39,6 +38,7 @@ from sterna.explorers.shared.options import as_typed, check_number, take_moves, 
 from sterna.ground.compilation import compiled, inlined, int_pointer
 from sterna.ground.rows import columns, field_pointer, fields, fields_behind, new_row, size_of
 from sterna.ground.streams import Stream, standard_normal, uniform
+from sterna.tuning.clusters import centres_of
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # The continuous noise that makes every position reachable, relative to the spread.

@@ -20,7 +20,6 @@ from sterna.explorers.shared.archive import (
     COUNT,
     MAX_CENTRES,
     Statistics,
-    centres_of,
     merge,
     new_archive,
     record_state,
@@ -31,6 +30,7 @@ from sterna.explorers.shared.options import as_typed, check_number, take_moves, 
 from sterna.ground.compilation import compiled, inlined, int_pointer, offset_pointer
 from sterna.ground.rows import columns, field_pointer, fields, fields_behind, new_row, size_of, sizes
 from sterna.ground.streams import Stream, fill_normals, uniform
+from sterna.tuning.clusters import centres_of, shrunk
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # Numbers of coordinates, and of entries in the lower triangle of a matrix.
@@ -306,12 +306,3 @@ def store_mixture(row: FloatArray, points: FloatArray) -> None:
             centre=centre * units,
             factor=pack(factor),
         )
-
-
-def shrunk(covariance: FloatArray, points: int) -> FloatArray:
-    """Shrink a covariance towards its diagonal, the more so the fewer points there are; no variance becomes zero."""
-    variances = np.maximum(np.diag(covariance), 1e-6)
-    trust = points / (points + len(variances) + 5.0)
-    smaller = trust * covariance
-    np.fill_diagonal(smaller, variances)
-    return np.asarray(smaller)

@@ -42,6 +42,8 @@ def plain_numbers(result: "Result") -> dict[str, Any]:
         "gradient_evaluations": result.gradient_evaluations,
         "diverged": result.diverged.tolist(),
         "search": result.search.to_dict(),
+        "path": settings.path,
+        "other_path": None if result.other_path is None else result.other_path.to_dict(),
         "timing": result.timing,
         "summary": result.summary,
         "warnings": result.warnings,

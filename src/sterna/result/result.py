@@ -18,6 +18,7 @@ from sterna.reference.space import coordinates_of, dims_of
 from sterna.result.evidence_table import EvidenceTable
 from sterna.result.expectation import expectation
 from sterna.result.other_names import ITEM, OTHER_NAMES
+from sterna.result.other_path import OtherPath
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.scalars import scalars_of
@@ -80,6 +81,10 @@ class Result:
     """What is worth knowing but no reason to worry, such as why a function was not compiled."""
     search: Check = field(default_factory=Check, repr=False)
     """The search for mass that the run has missed: how many climbs, how many optima, and what was missed."""
+    why_path: str = ""
+    """Why the path began where it did, if the run chose that."""
+    other_path: OtherPath | None = field(default=None, repr=False)
+    """With `path="fitted"`: the mixture at which the path began, and what the path from the prior found beside it."""
 
     @property
     def last(self) -> Round:
@@ -172,6 +177,8 @@ class Result:
     def path_integral(self, function: Callable[[FloatArray, float], ArrayLike]) -> Estimate:
         """Integrate E[function(V, beta)] over beta from 0 to 1, where V = -log_likelihood.
 
+        With `path="fitted"`, V = -log(prior * likelihood / mixture).
+
         The function takes an array of V, which is called the energy, and one beta, and returns an array. Needs
         `keep_log_likelihoods=True`.
 
@@ -189,7 +196,8 @@ class Result:
     def log_likelihoods(self) -> FloatArray:
         """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains).
 
-        Needs `keep_log_likelihoods=True`; that of the target chain's draws alone is `log_likelihood`.
+        Needs `keep_log_likelihoods=True`; that of the target chain's draws alone is `log_likelihood`. With
+        `path="fitted"`, these are the logarithms of prior * likelihood / mixture, by which that path is tempered.
         """
         if not self.settings.keep_log_likelihoods:
             raise OptionError("Log-likelihoods of all chains were not kept: keep_log_likelihoods=True keeps them.")

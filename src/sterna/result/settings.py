@@ -21,5 +21,7 @@ class Settings:
     auto_explorations: bool = False
     auto_chains: bool = False
     """Whether the run finds the number of chains; `n_chains` is then the number of the sampling phase."""
+    path: str = "prior"
+    """Where the path to the target begins: at the "prior", or at a mixture that tuning fits, "fitted"."""
     keep_log_likelihoods: bool = False
     """Whether the log-likelihoods of all chains at all scans are kept."""

@@ -9,6 +9,7 @@ from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.advice import SAME_POSTERIOR, longer_run
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM, unconverged
 from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
+from sterna.result.other_path import disagreeing_paths, draws_outside_the_mixture
 from sterna.result.precision import single_precision
 from sterna.result.text import count
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
@@ -55,6 +56,8 @@ def warnings_of(result: "Result") -> list[str]:
         missed_mass,
         evidence_too_large,
         light_tails,
+        disagreeing_paths,
+        draws_outside_the_mixture,
     )
     return [text for check in checks if (text := check(result)) is not None]
 

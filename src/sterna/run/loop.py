@@ -4,10 +4,10 @@ import time
 from dataclasses import replace
 
 from sterna.engine.interrupts import check_interrupts
-from sterna.run.blocks import Pause, never, run_blocks
+from sterna.run.blocks import Pause, never
+from sterna.run.paths import next_round, run_both_paths
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
-from sterna.run.tune import tune
 
 
 def run_rounds(runtime: Runtime, state: RunState, pause: Pause = never) -> RunState:
@@ -15,10 +15,10 @@ def run_rounds(runtime: Runtime, state: RunState, pause: Pause = never) -> RunSt
     while True:
         began, phase = time.perf_counter(), "sampling" if state.is_sampling else "tuning"
         runtime.display.begin_round(state)
-        paused = run_blocks(runtime, state, pause)
+        paused = run_both_paths(runtime, state, pause)
         finished = state.round_is_done and state.is_sampling
         if state.round_is_done and not finished:
-            state = tune(runtime, state)
+            state = next_round(runtime, state)
             check_interrupts()
         state = add_seconds(state, phase, time.perf_counter() - began)
         if paused or finished:

@@ -16,6 +16,8 @@ MAX_ROUNDS = 40
 # The index process is kept in 16 bits.
 MAX_CHAINS = 2**15 - 1
 MAX_SEED = 2**63 - 1
+# Where the path to the target may begin.
+PATHS = ("auto", "prior", "fitted")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Options:
     thin: object = 1
     keep_log_likelihoods: object = False
     seed: object = 1
+    path: object = "auto"
     workers: object = None
     """A number, an executor, a pool with a `map`, or None."""
 
@@ -49,6 +52,8 @@ def make_settings(options: Options) -> Settings:
         raise OptionError(
             f'keep={options.keep!r} is not known: "target" keeps the draws of the target chain, "all" those of all.'
         )
+    if not isinstance(options.path, str) or options.path not in PATHS:
+        raise OptionError(f"path={options.path!r} is not known: give {' or '.join(map(repr, PATHS))}.")
     auto_explorations = _is_auto(options.explorations)
     explorations = 1 if auto_explorations else options.explorations
     thin = _whole("thin", options.thin, 1, "every thin-th scan is kept")
@@ -67,6 +72,7 @@ def make_settings(options: Options) -> Settings:
         explorations=_whole("explorations", explorations, 1, 'give how often a scan explores each chain, or "auto"'),
         auto_explorations=auto_explorations,
         auto_chains=auto_chains,
+        path=options.path,
         keep_log_likelihoods=check_flag("keep_log_likelihoods", options.keep_log_likelihoods),
     )
 

@@ -31,6 +31,12 @@ class Runtime:
     display: Display
     one_thread: bool
     """Whether only one thread may call the user's functions."""
+    explorer_is_default: bool = False
+    """Whether sterna has chosen the explorer, not the user."""
+    prior: "Runtime | None" = None
+    """What runs along the path from the prior, if this runs along the path from a mixture."""
+    fitted: "list[Runtime]" = field(default_factory=list)
+    """What runs along the path from a mixture, once it is needed."""
     explore: int = field(init=False)
     explorer_data: IntArray = field(init=False)
     streams: list[WordArray] = field(init=False)
@@ -41,6 +47,12 @@ class Runtime:
         object.__setattr__(self, "explore", address_of(self.bound.kernel, EXPLORE))
         object.__setattr__(self, "explorer_data", np.array(addresses, dtype=np.int64))
         object.__setattr__(self, "streams", [new_stream() for _ in self.teams.teams])
+
+    def quiet(self) -> "Runtime":
+        """Return the same without a display."""
+        copy = object.__new__(Runtime)
+        copy.__dict__.update(self.__dict__ | {"display": Display()})
+        return copy
 
     @property
     def evaluates_elsewhere(self) -> bool:

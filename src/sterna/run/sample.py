@@ -32,11 +32,12 @@ from sterna.run.keywords import HINTS
 from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
 from sterna.run.options import Options, check_flag, make_settings
+from sterna.run.paths import along, check_path, evaluations_of_paths, other_path, records_of, settings_of_user
 from sterna.run.runtime import Runtime
 from sterna.run.search import check_at_end
 from sterna.run.start import SECONDS_FOR_PYMC, SECONDS_TO_COMPILE, start_run
 from sterna.run.state import RunState
-from sterna.run.tune import summarise, total_evaluations
+from sterna.run.tune import summarise
 from sterna.target.prepared import PreparedTarget
 from sterna.target.target import Target
 from sterna.theory.checks import check_schedule
@@ -62,6 +63,7 @@ def sample(
     explorations: Any = "auto",
     scheme: str = "deo",
     schedule: Any = None,
+    path: str = "auto",
     keep: str = "target",
     thin: float = 1,
     keep_log_likelihoods: bool = False,
@@ -98,6 +100,11 @@ def sample(
         "deo" (non-reversible) or "seo" (reversible).
     schedule
         Betas of the first round, increasing from 0 to 1; by default equally spaced.
+    path
+        Where the path to the target begins. "prior": at the reference. "fitted": at a mixture of the reference and of
+        normal distributions around the modes that a search finds, while the path from the reference is followed beside
+        it with a fifth of the evaluations. Modes of unequal width are lost on the way from the reference. By default
+        "auto": what tuning finds to be cheaper, if all variables are real.
     keep, thin
         Which draws to keep: those of the "target" chain or of "all" chains, every `thin` scans.
     keep_log_likelihoods
@@ -149,6 +156,7 @@ def sample(
         thin,
         keep_log_likelihoods,
         seed,
+        path,
         workers,
     )
     read_target = partial(as_target, target, reference, data, vectorized, prior)
@@ -193,6 +201,7 @@ def begin_run(
         options = replace(options, seed=secrets.randbits(32))
         notes = (f"The seed {options.seed} was drawn, because seed=None: give seed={options.seed} for the same run.",)
     settings = make_settings(options)
+    check_path(prepared, settings.path, settings.n_rounds)
     if whole_number(workers) is not None:
         workers = settings.workers
     schedule = uniform_schedule(settings.n_chains)
@@ -227,12 +236,13 @@ def continue_run(
 
 def check_fits(runtime: Runtime, state: RunState) -> None:
     """Refuse a state of another target or explorer: compiled code would read beyond its arrays."""
-    dimension, bound = state.copies[0].states.shape[1], runtime.bound
+    dimension = state.copies[0].states.shape[1]
     if dimension != runtime.target.dimension:
         raise OptionError(
             f"The state is of a target with {count(dimension, 'coordinate')}, and {runtime.target.name} has "
             f"{runtime.target.dimension}: give the target of the run."
         )
+    bound = along(runtime, state.mixture).bound
     widths = state.tuned.parameters.shape[1], state.statistics[0].shape[1]
     if widths != (bound.n_parameters, bound.n_row):
         raise OptionError(
@@ -270,7 +280,7 @@ def running(
             check_interrupts()
             what = "explorers" if isinstance(recipe, Best) else "the explorer"
             with display.working(f"compiling {what}", SECONDS_TO_COMPILE):
-                runtime = Runtime(target, recipe, bound, teams, display, one_thread)
+                runtime = Runtime(target, recipe, bound, teams, display, one_thread, explorer is None)
             yield runtime, settings
         finally:
             teams.close()
@@ -292,21 +302,24 @@ def _kept(record: Record, keep_log_likelihoods: bool) -> Record:
 
 def result_of(runtime: Runtime, state: RunState) -> Result:
     """Return what a run has found whose sampling phase is done."""
-    bound, target = runtime.bound, runtime.target
-    evaluations, gradients = total_evaluations(state)
+    found = along(runtime, state.mixture)
+    bound, target = found.bound, runtime.target
+    evaluations, gradients = evaluations_of_paths(state)
     rounds = Rounds([*state.rounds, summarise(state)])
     began = time.perf_counter()
     with runtime.display.working("searching for missed mass"):
         check = check_at_end(runtime, state, rounds[-1].log_evidence)
     return Result(
         target=sampled_target(target),
-        explorer=bound.chosen(state.tuned.parameters) or runtime.explorer.name,
-        settings=replace(state.settings, n_chains=state.tuned.n_chains),
+        explorer=bound.chosen(state.tuned.parameters) or found.explorer.name,
+        settings=replace(settings_of_user(state), n_chains=state.tuned.n_chains),
         rounds=rounds,
-        records=[_kept(record, state.settings.keep_log_likelihoods) for record in state.records],
+        records=[_kept(record, state.settings.keep_log_likelihoods) for record in records_of(runtime, state)],
         evaluations=evaluations + check.evaluations,
         gradient_evaluations=gradients + check.gradients,
         search=check,
+        why_path=state.why_path,
+        other_path=other_path(runtime, state),
         diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),
         notes=[*target.notes, *bound.python, *runtime.teams.notes, *state.notes, *runtime.teams.notes_of_deaths()],
         timing={**asdict(state.seconds), "search": time.perf_counter() - began},

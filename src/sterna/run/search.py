@@ -26,6 +26,10 @@ from sterna.types import FloatArray
 # The share of a run's evaluations that the search may add.
 SHARE = 0.05
 
+# The share of the evaluations of a run along the path from the prior that the search for modes may add. A run along the
+# path from a mixture takes about a fourth of them.
+SHARE_FOR_MODES = 0.025
+
 # The share of the evaluations of tuning that the search after it may add.
 SHARE_AFTER_TUNING = 0.03
 
@@ -45,8 +49,26 @@ LEAST_SHARE = 0.02
 
 # log-densities may be huge or infinite, and what cannot be computed is not found
 @np.errstate(all="ignore")
+def search_for_modes(runtime: Runtime, state: RunState) -> Search:
+    """Climb from all kinds of starts in an early round, for a mixture from which the path may begin."""
+    landscape = TargetLandscape(runtime, state.tuned.n_chains)
+    # what the whole run would take along this path; the rounds double
+    settings = state.settings
+    rounds_left = 2 ** (settings.n_rounds + 1) - 2 ** (state.round_number + 1) + settings.n_scans
+    whole = 1.0 + rounds_left / (2 ** (state.round_number + 1) - 2)
+    budget = int(SHARE_FOR_MODES * whole * _budget(runtime, state, 1.0))
+    return _searched(landscape, runtime, state, _kept_draws(state), budget, state.search)
+
+
+def points_of_draws(runtime: Runtime, state: RunState) -> FloatArray:
+    """Return the target draws of the round under way as points on the line."""
+    return TargetLandscape(runtime, state.tuned.n_chains).points_of(_kept_draws(state))
+
+
+@np.errstate(all="ignore")
 def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
     """Climb from draws of the reference and from the states of all chains, after the last tuning round."""
+    runtime = runtime.prior or runtime
     draws = _kept_draws(state)
     if _reason_to_skip(runtime, draws):
         return state.search
@@ -61,12 +83,16 @@ def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
 @np.errstate(all="ignore")
 def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> Check:
     """Climb from the draws too, and compare masses of optima and of tails with evidence and draws."""
+    runtime = runtime.prior or runtime
     draws = _kept_draws(state)
     reason = _reason_to_skip(runtime, draws)
     if reason:
         return Check(skipped=reason)
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
-    budget = _budget(runtime, state, SHARE) - landscape.cost_of(state.search)
+    budget = _budget(runtime, state, SHARE)
+    if state.mixture is None:
+        # that of a search for a mixture is its own
+        budget -= landscape.cost_of(state.search)
     every = -(-len(draws) // MAX_DRAWS)
     known = Draws(landscape.points_of(draws[::every]), _n_journeys(state), log_evidence)
     check = Check(climbs=state.search.climbs, optima=len(state.search.optima))
@@ -173,10 +199,11 @@ def _reason_to_skip(runtime: Runtime, draws: FloatArray) -> str:
 
 def _budget(runtime: Runtime, state: RunState, share: float) -> int:
     """Return how many evaluations a search may take, as a share of those that the run has made so far."""
-    counts = (
-        np.sum([copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0) for copy in state.copies], axis=0)
-        + state.evaluations
-    )
+    counts = np.zeros(2)
+    for path in (state, state.beside):
+        if path is not None:
+            replicas = np.concatenate([copy.log_densities[:, [EVALUATIONS, GRADIENTS]] for copy in path.copies])
+            counts += replicas.sum(axis=0) + path.evaluations
     cost, program = runtime.target.measured_cost, runtime.target.program
     spent = counts[0] + counts[1] * (2 if cost is None else cost.gradient)
     # those of a local change cost less than those of a search, which change everything

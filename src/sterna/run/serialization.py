@@ -15,6 +15,7 @@ from sterna.explorers.cost import Cost
 from sterna.result.settings import Settings
 from sterna.run.state import FittedDistribution, RunState, Seconds, Tuned
 from sterna.search.curvature import Optimum
+from sterna.search.mixture import Mixture
 from sterna.search.search import Search
 from sterna.tuning.energies import Energies
 from sterna.tuning.estimate import Estimate
@@ -31,7 +32,7 @@ CLASSES: dict[str, Any] = {
     found.__name__: found
     for found in (
         RunState, Tuned, FittedDistribution, Seconds, Settings, Cost, Copy, Record, Round, Evidence, EvidenceCurve,
-        Energies, Estimate, JourneyInfluence, Search, Optimum,
+        Energies, Estimate, JourneyInfluence, Search, Optimum, Mixture,
     )
 }  # fmt: skip
 

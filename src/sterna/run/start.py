@@ -112,7 +112,9 @@ def begin_round(runtime: Runtime, state: RunState) -> RunState:
         kept = 1 if settings.keep == "target" else n_chains
     else:
         # a fitted reference is fitted to the target chain's draws; a search begins at those of the last round
-        kept = 1 if runtime.target.fitted is not None or state.round_number == settings.n_rounds else 0
+        # and the mixture of a path to those of several rounds
+        fitted = runtime.target.fitted is not None or settings.path != "prior"
+        kept = 1 if fitted or state.round_number == settings.n_rounds else 0
     return replace(
         state,
         statistics=tuple(np.zeros((n_chains, runtime.bound.n_row)) for _ in state.copies),

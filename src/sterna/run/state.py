@@ -11,6 +11,7 @@ from sterna.engine.record import Record
 from sterna.engine.round import Copy
 from sterna.explorers.cost import Cost
 from sterna.result.settings import Settings
+from sterna.search.mixture import Mixture
 from sterna.search.search import Search
 from sterna.tuning.rounds import Round
 from sterna.types import FloatArray, IntArray
@@ -85,7 +86,17 @@ class RunState:
     notes: tuple[str, ...]
     seconds: Seconds
     search: Search = field(default_factory=Search)
-    """The optima that climbs have found after tuning."""
+    """The optima that climbs have found so far."""
+    mixture: Mixture | None = None
+    """The mixture at which the path begins; None if it begins at the prior."""
+    why_path: str = ""
+    """Why the path begins where it does, for the report."""
+    price: float = 1.0
+    """What an evaluation costs along the path from a mixture, relative to the path from the prior."""
+    pace: float = 1.0
+    """The share of the scans of every round that are run; less than 1 for the path that only checks the other."""
+    beside: "RunState | None" = None
+    """The same run along the other path, in the same round."""
 
     @property
     def is_sampling(self) -> bool:
@@ -95,12 +106,14 @@ class RunState:
     @property
     def n_scans(self) -> int:
         """Number of scans of the round under way."""
-        return self.settings.n_scans if self.is_sampling else 2**self.round_number
+        scans = self.settings.n_scans if self.is_sampling else 2**self.round_number
+        return scans if self.pace == 1.0 else max(1, int(self.pace * scans))
 
     @property
     def round_is_done(self) -> bool:
-        """Whether all copies have run all scans of the round."""
-        return bool((self.scans_done == self.n_scans).all())
+        """Whether all copies have run all scans of the round, along both paths if there are two."""
+        done = bool((self.scans_done == self.n_scans).all())
+        return done and (self.beside is None or self.beside.round_is_done)
 
     @property
     def thin(self) -> int:

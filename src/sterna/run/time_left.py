@@ -55,8 +55,9 @@ class TimeLeft:
     def begin_round(self, state: RunState, now: float) -> None:
         """Start to measure a round, or what is left of it."""
         tuned, copies = state.tuned, self.settings.n_copies
-        # explorers that are still on trial when sampling begins stay all together
-        if tuned.first_round_of_explorer > 0 or state.is_sampling:
+        # explorers that are still on trial when sampling begins stay all together; those of a path from a mixture are
+        # parts of a composition
+        if tuned.first_round_of_explorer > 0 or state.is_sampling or state.mixture is not None:
             self.on_trial = False
         self.load_before, self.load = self.load, tuned.n_chains * tuned.explorations
         self.began, self.work, self.n_scans, self.sampling = now, 0.0, state.n_scans, state.is_sampling

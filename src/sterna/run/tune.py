@@ -39,8 +39,11 @@ def summarise(state: RunState) -> Round:
     )
 
 
-def tune(runtime: Runtime, state: RunState) -> RunState:
-    """Return the state at the beginning of the next round, tuned by all rounds so far (paper, algorithm NRPT)."""
+def tune(runtime: Runtime, state: RunState, is_main: bool = True) -> RunState:
+    """Return the state at the beginning of the next round, tuned by all rounds so far (paper, algorithm NRPT).
+
+    Only the main one of two paths searches for missed mass.
+    """
     last = summarise(state)
     rounds = (*state.rounds, last)
     explorations = _next_explorations(state, rounds)
@@ -61,7 +64,8 @@ def tune(runtime: Runtime, state: RunState) -> RunState:
     # the last tuning round has the reference of the sampling phase, so that everything is tuned to it
     if runtime.target.fitted is not None and state.round_number < state.settings.n_rounds:
         _refit(runtime, state, copies)
-    search = search_after_tuning(runtime, state) if last.number == state.settings.n_rounds else state.search
+    searches = is_main and last.number == state.settings.n_rounds
+    search = search_after_tuning(runtime, state) if searches else state.search
     return begin_round(
         runtime,
         replace(

@@ -8,12 +8,10 @@ import numpy as np
 from sterna.engine.mixture import room_for, write_mixture
 from sterna.engine.mixture_path import gradient_address, path_addresses, path_data
 from sterna.explorers.base import Explorer
-from sterna.explorers.cost import Cost, measured
+from sterna.explorers.cost import Cost
+from sterna.search.mixture import MAX_COMPONENTS, MAX_FULL, Mixture
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray
-
-# Components at most, and the largest dimension in which they have full covariances.
-MAX_COMPONENTS, MAX_FULL = 50, 100
 
 
 class MixtureTarget(PreparedTarget):
@@ -29,13 +27,13 @@ class MixtureTarget(PreparedTarget):
         self.full = target.dimension <= MAX_FULL
         self.mixture: FloatArray = np.zeros(room_for(target.dimension, self.full, MAX_COMPONENTS))
         self._path_data = path_data(target.block, self.mixture)
-        self.program = target.program._replace(data=self._path_data.ctypes.data, **path_addresses())
+        fields: dict[str, Any] = path_addresses()
+        self.program = target.program._replace(data=self._path_data.ctypes.data, **fields)
         self.block = self.program.block()
-        self._own_cost: Cost | None = None
 
-    def set_mixture(self, weights: FloatArray, centres: FloatArray, factors: FloatArray, prior_share: float) -> None:
-        """Set the mixture in place (`sterna.engine.mixture.write_mixture`)."""
-        write_mixture(self.mixture, weights, centres, factors, prior_share)
+    def set_mixture(self, mixture: Mixture) -> None:
+        """Set the mixture in place."""
+        write_mixture(self.mixture, mixture.weights, mixture.centres, mixture.factors, mixture.prior_share)
 
     @property
     def kernels(self) -> Mapping[Any, Any]:
@@ -49,10 +47,8 @@ class MixtureTarget(PreparedTarget):
 
     @property
     def cost(self) -> Cost:
-        """What an evaluation costs, with that of the mixture."""
-        if self._own_cost is None:
-            self._own_cost = measured(self)
-        return self._own_cost
+        """What an evaluation of the target costs, by which explorers are chosen."""
+        return self.prior.cost
 
     @property
     def has_gradient(self) -> bool:

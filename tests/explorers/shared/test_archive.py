@@ -6,8 +6,9 @@ from kernels import apply_bound, draws_of
 
 import sterna
 from sterna.explorers.evolution import Evolution, Parameters
-from sterna.explorers.shared.archive import Statistics, centres_of, merge, new_archive, recorded
+from sterna.explorers.shared.archive import Statistics, merge, new_archive, recorded
 from sterna.ground.rows import columns, size_of
+from sterna.tuning.clusters import centres_of
 
 
 @pytest.mark.parametrize("room", [10, 11, 100])

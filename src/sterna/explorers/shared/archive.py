@@ -12,10 +12,8 @@ from sterna.ground.compilation import inlined
 from sterna.ground.rows import columns, field_pointer, fields, size_of, sizes
 from sterna.types import FloatArray, FloatPointer
 
-# The largest number of clusters of a chain's states, and the largest share of variance within clusters for which a
-# cluster is split in two: a normal distribution cut in half keeps 0.36 of its variance, two modes seven standard
-# deviations apart keep less than 0.1.
-MAX_CENTRES, MAX_WITHIN = 8, 0.15
+# The largest number of clusters of a chain's states.
+MAX_CENTRES = 8
 
 # Entries of the record, which are room * coordinates, and the number of coordinates.
 ENTRIES, COUNT = sizes(2)
@@ -100,24 +98,3 @@ def new_archive(seen: list[FloatArray], chain: int, old: FloatArray, room: int) 
     if len(points) < least:
         points = np.concatenate([points, thinned(old, least - len(points))])
     return points
-
-
-def centres_of(points: FloatArray) -> FloatArray:
-    """Return the means of clusters of points, which are split in two as long as they are clearly separate."""
-    middle = points.mean(axis=0)
-    if len(points) < 10:
-        return middle[None]
-    axis = np.linalg.svd(points - middle, full_matrices=False)[2][0]
-    right = (points - middle) @ axis > 0
-    for _ in range(10):
-        if not 2 <= right.sum() <= len(points) - 2:
-            return middle[None]
-        ends = points[~right].mean(axis=0), points[right].mean(axis=0)
-        right = ((points - ends[0]) ** 2).sum(axis=1) > ((points - ends[1]) ** 2).sum(axis=1)
-    along = points @ (ends[1] - ends[0])
-    if not 2 <= right.sum() <= len(points) - 2:
-        return middle[None]
-    within = right.mean() * along[right].var() + (~right).mean() * along[~right].var()
-    if within > MAX_WITHIN * along.var():
-        return middle[None]
-    return np.concatenate([centres_of(points[right]), centres_of(points[~right])])

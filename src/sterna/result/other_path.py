@@ -1,0 +1,101 @@
+"""The path from the prior beside the path from a fitted mixture: what it found, and whether the two agree."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sterna.result.advice import longer_run
+from sterna.result.convergence import RUNS_PER_FALSE_ALARM
+from sterna.result.text import count
+from sterna.search.mixture import Mixture
+from sterna.tuning.estimate import Estimate, student_quantile
+from sterna.tuning.rounds import Round
+
+if TYPE_CHECKING:
+    from sterna.result.result import Result
+
+# If a larger share of the target's draws belongs to no component, the mixture does not describe the target.
+MAX_OUTSIDE = 0.1
+
+
+@dataclass(frozen=True)
+class OtherPath:
+    """What a run whose path began at a fitted mixture knows besides."""
+
+    mixture: Mixture
+    """On the unconstrained line."""
+    outside: float
+    """Share of the target's draws that belong to no component."""
+    round: Round
+    """The sampling phase of the path from the prior."""
+    outside_from_prior: float
+    """Share of its draws that belong to no component."""
+    evaluations: int
+    """Likelihood evaluations along the path from the prior, which are part of all evaluations."""
+
+    @property
+    def log_evidence(self) -> Estimate:
+        """The evidence by the path from the prior alone."""
+        return self.round.log_evidence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return numbers and lists that JSON can hold."""
+        return {
+            "weights": self.mixture.weights.tolist(),
+            "outside": self.outside,
+            "log_evidence": self.log_evidence.to_dict(),
+            "schedule": self.round.schedule.tolist(),
+            "global_barrier": self.round.barrier.total,
+            "restarts": self.round.restarts,
+            "n_scans": self.round.n_scans,
+            "outside_from_prior": self.outside_from_prior,
+            "evaluations": self.evaluations,
+        }
+
+
+def path_line(result: "Result") -> str:
+    """Return what the report says about the path."""
+    other = result.other_path
+    if other is None:
+        return result.why_path or "from the reference"
+    found = other.round
+    return (
+        f"from a fitted mixture of {count(len(other.mixture.weights), 'component')}"
+        f"{', ' if result.why_path else ''}{result.why_path}; the path from the "
+        f"reference beside it: {count(found.n_scans, 'scan')} of {count(found.n_chains, 'chain')}, barrier "
+        f"{found.barrier.total:.2f}, {count(found.restarts, 'restart')}, log evidence {other.log_evidence}"
+    )
+
+
+def disagreeing_paths(result: "Result") -> str | None:
+    """Warn if the path from the prior has found more mass than the path from the mixture."""
+    other = result.other_path
+    if other is None:
+        return None
+    more = other.log_evidence - result.log_evidence
+    if not more.valid or not np.isfinite(more.error):
+        return None
+    allowed = more.error * student_quantile(1 - 1.0 / RUNS_PER_FALSE_ALARM, more.freedom)
+    if more.value <= allowed:
+        return None
+    return (
+        f"The path from the reference found more mass than the path from the fitted mixture: a log evidence of "
+        f"{other.log_evidence} and of {result.log_evidence} (normal: no more than {allowed:.3f} larger, given their "
+        "errors). The mixture lacks a mode, so neither draws nor evidence can be trusted: use "
+        f'{longer_run(result, 4)}, which searches for longer, or path="prior".'
+    )
+
+
+def draws_outside_the_mixture(result: "Result") -> str | None:
+    """Warn if many draws belong to no component, of either path."""
+    other = result.other_path
+    if other is None or max(other.outside, other.outside_from_prior) <= MAX_OUTSIDE:
+        return None
+    worse = other.outside_from_prior > max(other.outside, MAX_OUTSIDE)
+    where = "drawn along the path from the reference belong" if worse else "belong"
+    return (
+        f"{max(other.outside, other.outside_from_prior):.0%} of the draws {where} to no component of the fitted "
+        f"mixture (normal: less than {MAX_OUTSIDE:.0%}), so it does not describe the target. Compare with "
+        f'path="prior", or use {longer_run(result, 4)}.'
+    )

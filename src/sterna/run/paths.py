@@ -1,0 +1,371 @@
+"""The two paths of a run: from the prior to the target, and from a mixture that tuning fits to it.
+
+The first rounds run along the path from the prior. Then a search finds modes, a mixture is fitted to them, and from
+there on the path from the mixture gives the result. The path from the prior goes on beside it with a fifth of the
+evaluations, because what it finds does not depend on the search.
+"""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+from sterna.engine.record import Record
+from sterna.engine.round import new_copy, refresh_some
+from sterna.errors import OptionError
+from sterna.explorers.base import Bound
+from sterna.explorers.composition import compose_in_turn
+from sterna.explorers.cost import measured
+from sterna.explorers.default import default_explorer
+from sterna.explorers.leaps import Leaps
+from sterna.ground.values import REAL
+from sterna.result.other_path import OtherPath
+from sterna.result.settings import Settings
+from sterna.run.blocks import Pause, run_blocks
+from sterna.run.landscape import TargetLandscape
+from sterna.run.runtime import Runtime
+from sterna.run.search import points_of_draws, search_for_modes
+from sterna.run.start import begin_round, find_starting_points, first_guesses
+from sterna.run.state import RunState
+from sterna.run.tune import summarise, total_evaluations, tune
+from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds
+from sterna.target.mixture_target import MixtureTarget
+from sterna.target.prepared import PreparedTarget
+from sterna.tuning.schedule import uniform_schedule
+
+# The path from the mixture begins when so many tuning rounds are left, but not before this round.
+ROUNDS_OF_MIXTURE, FIRST_ROUND = 5, 2
+
+# By default it is tried in runs of at least so many rounds, fewer if evaluations are expensive, for so many rounds.
+LEAST_ROUNDS, LEAST_ROUNDS_IF_EXPENSIVE, TRIAL_ROUNDS = 9, 5, 2
+
+# A trial takes at most this share of the time of the run, and is of no use with fewer scans.
+SHARE_OF_TRIAL, LEAST_SCANS = 0.1, 16
+
+# Chains of its first round, if their number is found by tuning.
+FIRST_N_CHAINS = 6
+
+# Seconds that an explorer spends on an evaluation besides.
+OVERHEAD = 1e-7
+
+# The path from the mixture is also better if its evidence is larger by so many standard errors.
+MORE_MASS = 4.0
+
+# Evaluations of the path from the prior, relative to those of the other.
+BESIDE = 0.25
+
+# Both paths must draw different random numbers.
+OTHER_SEED = 0x2545F4914F6CDD1D
+
+
+def check_path(target: PreparedTarget, path: str, n_rounds: int) -> None:
+    """Refuse a fitted mixture where there can be none."""
+    if path != "fitted":
+        return
+    reason = reason_for_prior(target, n_rounds)
+    if reason:
+        raise OptionError(f'path="fitted" is not possible, because {reason}: give path="prior", or leave it out.')
+
+
+def reason_for_prior(target: PreparedTarget, n_rounds: int) -> str:
+    """Say why no mixture can be fitted; empty if one can."""
+    program = target.program
+    if n_rounds < FIRST_ROUND + 2:
+        return f"a mixture is fitted in several tuning rounds, and n_rounds={n_rounds} is less than {FIRST_ROUND + 2}"
+    if target.fitted is not None:
+        return "the reference is a FittedReference, which is fitted already"
+    names = [v.name for v in target.space.variables if (program.value_type[v.start : v.stop] != REAL).any()]
+    if names:
+        return f"{', '.join(names)} is not real, and a mixture of normal distributions cannot be fitted to it"
+    names = [v.name for v in target.space.variables if v.periodic]
+    if names:
+        return f"{', '.join(names)} is periodic, and a mixture of normal distributions cannot be fitted to it"
+    return ""
+
+
+def reason_against_trial(runtime: Runtime, settings: Settings) -> str:
+    """Say why the path from a mixture is not tried by default; empty if it is."""
+    target = runtime.target
+    reason = reason_for_prior(target, settings.n_rounds)
+    if reason:
+        return reason
+    cost = target.measured_cost
+    least = LEAST_ROUNDS_IF_EXPENSIVE if cost is not None and cost.expensive else LEAST_ROUNDS
+    if settings.n_rounds < least:
+        return f"a search for modes needs more than n_rounds={settings.n_rounds}"
+    if target.program.likelihood_change != 0:
+        return "the target has a local change, which is cheaper than an evaluation along another path"
+    if not runtime.explorer_is_default or target.explorer is not None:
+        return "the explorer was given, and may not suit another path"
+    return ""
+
+
+def along(runtime: Runtime, mixture: Mixture | None) -> Runtime:
+    """Return what runs along the path from a mixture, or from the prior if there is none."""
+    if mixture is None:
+        return runtime
+    if not runtime.fitted:
+        with runtime.display.working("compiling the path from the fitted mixture"):
+            runtime.fitted.append(_fitted_runtime(runtime, mixture))
+    found = runtime.fitted[0]
+    assert isinstance(found.target, MixtureTarget)
+    found.target.set_mixture(mixture)
+    return found
+
+
+def _fitted_runtime(runtime: Runtime, mixture: Mixture) -> Runtime:
+    target = MixtureTarget(runtime.target)
+    target.set_mixture(mixture)
+    explorer = default_explorer(target) if runtime.explorer_is_default else runtime.explorer
+    bound = _with_leaps(explorer.bind(target), target)
+    return Runtime(
+        target,
+        explorer,
+        bound,
+        runtime.teams,
+        runtime.display,
+        runtime.one_thread,
+        explorer_is_default=runtime.explorer_is_default,
+        prior=runtime,
+    )
+
+
+def _with_leaps(explorer: Bound, target: MixtureTarget) -> Bound:
+    """Let every scan also leap between the components."""
+    both = compose_in_turn([explorer, Leaps().bind(target)])
+    # the composition's own parameter is its number of parts
+    return replace(both, chosen=lambda parameters: explorer.chosen(parameters[:, 1 : 1 + explorer.n_parameters]))
+
+
+def price_of(fitted: Runtime, prior: Runtime) -> float:
+    """Return what an evaluation costs along the path from a mixture, relative to that from the prior.
+
+    Rounded to a power of two, so that it rarely differs between two runs. The mixture is evaluated twice, once as the
+    reference and once as a part of the likelihood.
+    """
+    own, other = measured(fitted.target).seconds, prior.target.cost.seconds
+    ratio = (own + max(own - other, 0.0) + OVERHEAD) / (other + OVERHEAD)
+    return float(2.0 ** round(math.log2(max(ratio, 1.0))))
+
+
+def run_both_paths(runtime: Runtime, state: RunState, pause: Pause) -> bool:
+    """Run the scans that are left of the round, along both paths; return whether a pause was asked for."""
+    paused = run_blocks(along(runtime, state.mixture), state, pause)
+    if state.beside is None or paused:
+        return paused
+    with runtime.display.working("running along the path from the prior as well"):
+        return run_blocks(runtime.quiet(), state.beside, pause)
+
+
+def next_round(runtime: Runtime, state: RunState) -> RunState:
+    """Tune along every path, and begin the path from a mixture when it is time."""
+    if state.mixture is not None:
+        return _tune_both(runtime, state)
+    if state.settings.path == "prior" or state.why_path:
+        return tune(runtime, state)
+    if state.settings.path == "auto":
+        reason = reason_against_trial(runtime, state.settings)
+        if reason:
+            return tune(runtime, replace(state, why_path=f"from the reference, because {reason}"))
+    if state.round_number < _first_round(state):
+        return tune(runtime, state)
+    return _begin_both(runtime, state)
+
+
+def _begin_both(runtime: Runtime, state: RunState) -> RunState:
+    """Search for modes, and begin the path from a mixture of them, beside the path from the prior."""
+    found = search_for_modes(runtime, state)
+    after = tune(runtime, replace(state, search=found))
+    mixture = first_mixture(found.optima, points_of_draws(runtime, state), after.rounds[-1].log_evidence.value)
+    if mixture is None:
+        return replace(after, why_path="from the reference, because no mode was found")
+    fitted = _begin_fitted(runtime, after, mixture)
+    if fitted.n_scans < LEAST_SCANS:
+        why = f"from the reference, because an evaluation of a mixture takes {fitted.price:.0f} times as long"
+        return replace(after, why_path=why)
+    beside = replace(after, settings=replace(after.settings, keep="target", thin=1, keep_log_likelihoods=False))
+    return replace(fitted, beside=_with_pace(runtime, beside, fitted))
+
+
+def _first_round(state: RunState) -> int:
+    """Return the last round of the path from the prior alone."""
+    return max(FIRST_ROUND, state.settings.n_rounds - ROUNDS_OF_MIXTURE)
+
+
+def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture) -> RunState:
+    """Return the state at the beginning of the path from a mixture, whose replicas begin at its draws."""
+    found = along(runtime, mixture)
+    n_chains = FIRST_N_CHAINS if after.settings.auto_chains else after.settings.n_chains
+    settings = replace(after.settings, n_chains=n_chains, seed=after.settings.seed ^ OTHER_SEED)
+    schedule, price = uniform_schedule(n_chains), price_of(found, runtime)
+    copies = tuple(new_copy(n_chains, runtime.target.dimension) for _ in range(settings.n_copies))
+    find_starting_points(found, settings, copies)
+    return begin_round(
+        found,
+        replace(
+            after,
+            settings=settings,
+            tuned=first_guesses(found, settings, schedule, copies),
+            fitted=None,
+            copies=copies,
+            rounds=(),
+            evaluations=(0, 0),
+            mixture=mixture,
+            price=price,
+            pace=_pace_of_trial(after, price, n_chains) if _is_trial(after) else 1.0,
+        ),
+    )
+
+
+def _tune_both(runtime: Runtime, state: RunState) -> RunState:
+    """Tune along both paths; fit the mixture again, except before the last tuning round and the sampling phase."""
+    mixture, beside = state.mixture, state.beside
+    assert mixture is not None
+    assert beside is not None
+    after = tune(along(runtime, mixture), replace(state, beside=None))
+    after_beside = tune(runtime.quiet(), beside, is_main=False)
+    if state.settings.path == "auto" and state.round_number == _first_round(state) + TRIAL_ROUNDS:
+        after = replace(_with_reason(after, after_beside), pace=1.0)
+        if not _is_better(after, after_beside):
+            return _prior_alone(runtime, state, after, after_beside)
+        after = begin_round(along(runtime, mixture), after)
+    if state.round_number < state.settings.n_rounds - 1:
+        mixture = refitted(mixture, points_of_draws(runtime, state))
+        mixture = with_clouds(mixture, points_of_draws(runtime, beside))
+        after = replace(after, mixture=mixture)
+        found = along(runtime, mixture)
+        for number, copy in enumerate(after.copies):
+            found.on_replicas(number, copy, partial(refresh_some, found.target.block))
+    return replace(after, beside=_with_pace(runtime, after_beside, after))
+
+
+def _is_trial(fitted: RunState) -> bool:
+    """Whether the path from the mixture is on trial: it is not chosen by the user, and not by the run yet."""
+    return fitted.settings.path == "auto" and not fitted.why_path
+
+
+def _pace_of_trial(after: RunState, price: float, n_chains: int) -> float:
+    """Return the share of scans with which a trial takes a share of the time of the whole run."""
+    settings, first = after.settings, after.round_number
+    whole = (2 ** (settings.n_rounds + 1) + settings.n_scans) * _load(after)
+    trial = sum(2**r for r in range(first, first + TRIAL_ROUNDS)) * n_chains
+    return float(min(1.0, SHARE_OF_TRIAL * whole / (price * trial)))
+
+
+def _load(state: RunState) -> int:
+    """Return the explorations of chains in a scan."""
+    return state.tuned.n_chains * state.tuned.explorations
+
+
+def _price(state: RunState) -> float:
+    """Return the evaluations times the squared error of the evidence in the last round: what a given error costs."""
+    last = state.rounds[-1]
+    evaluations = _evaluations_per_exploration(state) * last.n_chains * last.explorations * last.n_scans
+    error = last.log_evidence.error if last.log_evidence.valid else math.inf
+    return evaluations * error**2 if math.isfinite(error) else math.inf
+
+
+def _is_better(fitted: RunState, beside: RunState) -> bool:
+    """Whether the path from the mixture is cheaper, or has found mass that the path from the prior has not."""
+    price = _price(fitted)
+    if not math.isfinite(price):
+        return False
+    more = fitted.rounds[-1].log_evidence - beside.rounds[-1].log_evidence
+    return fitted.price * price < _price(beside) or (math.isfinite(more.error) and more.value > MORE_MASS * more.error)
+
+
+def _with_reason(fitted: RunState, beside: RunState) -> RunState:
+    """Say how the paths compare."""
+    price, other = fitted.price * _price(fitted), _price(beside)
+    barriers = [one.rounds[-1].barrier.total for one in (fitted, beside)]
+    return replace(
+        fitted,
+        why_path=f"because the same error took {ratio_text(price / other)} the time along the path from the mixture "
+        f"as along that from the reference (barriers {barriers[0]:.2g} and {barriers[1]:.2g}, log evidences "
+        f"{fitted.rounds[-1].log_evidence} and {beside.rounds[-1].log_evidence} in round {fitted.rounds[-1].number})",
+    )
+
+
+def ratio_text(ratio: float) -> str:
+    """Return a ratio of times in words."""
+    if not math.isfinite(ratio):
+        return "an unknown multiple of"
+    return f"{ratio:.2g} times"
+
+
+def _prior_alone(runtime: Runtime, state: RunState, fitted: RunState, beside: RunState) -> RunState:
+    """Go on along the path from the prior only; what the other has cost still counts."""
+    spent, own = total_evaluations(state), beside.evaluations
+    settings = replace(fitted.settings, n_chains=beside.settings.n_chains, seed=beside.settings.seed)
+    return begin_round(
+        runtime,
+        replace(
+            beside,
+            settings=settings,
+            evaluations=(own[0] + spent[0], own[1] + spent[1]),
+            why_path=f"from the reference: a fitted mixture was tried and given up, {fitted.why_path}",
+            pace=1.0,
+            search=fitted.search,
+            seconds=fitted.seconds,
+        ),
+    )
+
+
+def _with_pace(runtime: Runtime, beside: RunState, fitted: RunState) -> RunState:
+    """Return the path from the prior with so many scans that it takes a share of the other's evaluations.
+
+    While the other is on trial, both have all scans.
+    """
+    if _is_trial(fitted):
+        return beside
+    own = _evaluations_per_exploration(beside)
+    of_fitted = _evaluations_per_exploration(fitted) or own
+    pace = BESIDE * of_fitted * _load(fitted) / (own * _load(beside))
+    return begin_round(runtime, replace(beside, pace=min(1.0, pace)))
+
+
+def _evaluations_per_exploration(state: RunState) -> float:
+    """Return the evaluations of one exploration of a chain, over all rounds so far; 0 if there were none."""
+    explorations = sum(one.n_scans * one.n_chains * one.explorations for one in state.rounds) * len(state.copies)
+    return total_evaluations(state)[0] / explorations if explorations else 0.0
+
+
+def evaluations_of_paths(state: RunState) -> tuple[int, int]:
+    """Return the numbers of evaluations and of gradients so far, along both paths."""
+    own = total_evaluations(state)
+    if state.beside is None:
+        return own
+    other = total_evaluations(state.beside)
+    return own[0] + other[0], own[1] + other[1]
+
+
+def settings_of_user(state: RunState) -> Settings:
+    """Return the settings as the user knows them."""
+    settings = state.settings
+    return settings if state.mixture is None else replace(settings, seed=settings.seed ^ OTHER_SEED)
+
+
+def records_of(runtime: Runtime, state: RunState) -> tuple[Record, ...]:
+    """Return the records with the log-likelihoods of kept draws, which along the path from a mixture are others."""
+    if state.mixture is None:
+        return state.records
+    n_chains = state.tuned.n_chains
+    mixture, prior = (TargetLandscape(one, n_chains) for one in (along(runtime, state.mixture), runtime))
+    changed = []
+    for record in state.records:
+        points = prior.points_of(record.draws.reshape(-1, runtime.target.dimension))
+        more = mixture.references(points) - prior.references(points)
+        changed.append(
+            record._replace(log_likelihood=record.log_likelihood + more.reshape(record.log_likelihood.shape))
+        )
+    return tuple(changed)
+
+
+def other_path(runtime: Runtime, state: RunState) -> OtherPath | None:
+    """Return what the path from the prior found beside the other, for the result."""
+    if state.mixture is None or state.beside is None:
+        return None
+    outside = [
+        float((state.mixture.nearest(points_of_draws(runtime, one)) < 0).mean()) for one in (state, state.beside)
+    ]
+    evaluations = total_evaluations(state.beside)[0]
+    return OtherPath(state.mixture, outside[0], summarise(state.beside), outside[1], evaluations)

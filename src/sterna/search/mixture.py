@@ -1,0 +1,172 @@
+"""The mixture of normal distributions that describes a target: a component for each optimum and each cloud of draws.
+
+It is a reference from which all modes are reached alike, whatever their widths, because a common inflation makes every
+mode overlap with its component in the same way.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sterna.search.curvature import Optimum
+from sterna.tuning.clusters import centres_of, shrunk
+from sterna.types import FloatArray, IntArray
+
+# Components at most, and the largest dimension in which they have full covariances.
+MAX_COMPONENTS, MAX_FULL = 50, 100
+
+# The share of the prior in the reference: it bounds weights where no component is.
+PRIOR_SHARE = 0.1
+
+# Covariances of components are those of the target times this.
+INFLATION = 1.5
+
+# All components together have at least this share of the weight in equal parts, so that none is forgotten.
+EQUAL_SHARE = 0.1
+
+# Optima of less mass than the largest, by so many nats, are no components.
+NEGLIGIBLE = 12.0
+
+# A draw belongs to no component if it is outside the ellipsoid that holds all but this share of each.
+OUTSIDE = 1e-4
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Weights (k), centres (k, d) and factors of covariances (k, d, d), or standard deviations (k, d), on the line."""
+
+    weights: FloatArray
+    centres: FloatArray
+    factors: FloatArray
+    prior_share: float = PRIOR_SHARE
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return int(self.centres.shape[1])
+
+    def squares(self, points: FloatArray) -> FloatArray:
+        """Return the squared distance of every point from every component, in units of the component."""
+        away = points[:, None] - self.centres
+        if self.factors.ndim == 2:
+            return np.asarray(((away / self.factors) ** 2).sum(axis=2))
+        inverse = np.linalg.inv(self.factors)
+        return np.asarray((np.einsum("kij,nkj->nki", inverse, away) ** 2).sum(axis=2))
+
+    def log_densities(self, points: FloatArray) -> FloatArray:
+        """Return the log-density of every component at every point, with its weight."""
+        diagonals = np.diagonal(self.factors, axis1=1, axis2=2) if self.factors.ndim == 3 else self.factors
+        constants = np.log(self.weights) - np.log(diagonals).sum(axis=1)
+        return np.asarray(constants - 0.5 * (self.squares(points) + self.dimension * math.log(2.0 * math.pi)))
+
+    def nearest(self, points: FloatArray) -> IntArray:
+        """Return the component to which each point most likely belongs, or -1 if it is outside of all."""
+        from scipy.special import chdtri
+
+        outside = (self.squares(points) > float(chdtri(self.dimension, OUTSIDE))).all(axis=1)
+        return np.where(outside, -1, self.log_densities(points).argmax(axis=1))
+
+
+def first_mixture(optima: Sequence[Optimum], points: FloatArray, log_evidence: float) -> Mixture | None:
+    """Return the mixture of optima, and of clouds of target draws that belong to none of them; None if there are none.
+
+    Masses of optima are Laplace's; those of clouds are their shares of the draws times the evidence.
+    """
+    highest = max((one.log_mass for one in optima), default=-math.inf)
+    kept = [one for one in optima if one.log_mass > highest - NEGLIGIBLE][:MAX_COMPONENTS]
+    log_masses = [one.log_mass for one in kept]
+    centres = [one.point for one in kept]
+    factors = [_inflated(one.factor, points.shape[1]) for one in kept]
+    outside = points
+    if kept:
+        found = Mixture(weights_of(np.array(log_masses)), np.array(centres), np.array(factors))
+        outside = points[found.nearest(points) < 0]
+    for cloud in clouds(outside):
+        log_masses.append(log_evidence + math.log(len(cloud) / len(points)))
+        centres.append(cloud.mean(axis=0))
+        factors.append(_factor(shrunk(np.atleast_2d(np.cov(cloud.T)), len(cloud))))
+    if not centres:
+        return None
+    order = np.argsort(-np.array(log_masses), kind="stable")[:MAX_COMPONENTS]
+    return Mixture(weights_of(np.array(log_masses)[order]), np.array(centres)[order], np.array(factors)[order])
+
+
+def refitted(mixture: Mixture, points: FloatArray) -> Mixture:
+    """Return the mixture with components fitted to the target draws that belong to them, and new clouds.
+
+    The last component counts as 10 + 2 d draws, too few to determine a covariance.
+    """
+    nearest, d = mixture.nearest(points), mixture.dimension
+    counts = np.array([(nearest == k).sum() for k in range(len(mixture.weights))], dtype=np.float64)
+    centres, factors = mixture.centres.copy(), mixture.factors.copy()
+    for k, count in enumerate(counts):
+        if count > 1:
+            centres[k], factors[k] = _moved(mixture, k, points[nearest == k], count / (count + 10.0 + 2.0 * d))
+    new = clouds(points[nearest < 0])[: MAX_COMPONENTS - len(counts)]
+    if new:
+        centres = np.concatenate([centres, [cloud.mean(axis=0) for cloud in new]])
+        factors = np.concatenate([factors, [_factor(shrunk(np.cov(cloud.T), len(cloud))) for cloud in new]])
+        counts = np.concatenate([counts, [len(cloud) for cloud in new]])
+    shares = (counts + 0.5) / (counts + 0.5).sum()
+    return Mixture(weights_of(np.log(shares)), centres, factors, mixture.prior_share)
+
+
+def with_clouds(mixture: Mixture, points: FloatArray) -> Mixture:
+    """Return the mixture with a component for each cloud of points that belong to none, such as those of another run.
+
+    Their weights are an equal part, because the points do not tell how much mass they stand for.
+    """
+    new = clouds(points[mixture.nearest(points) < 0])[: MAX_COMPONENTS - len(mixture.weights)]
+    if not new:
+        return mixture
+    weights = np.concatenate([mixture.weights, np.full(len(new), EQUAL_SHARE / len(mixture.weights))])
+    centres = np.concatenate([mixture.centres, [cloud.mean(axis=0) for cloud in new]])
+    factors = np.concatenate([mixture.factors, [_factor(shrunk(np.cov(cloud.T), len(cloud))) for cloud in new]])
+    return Mixture(weights / weights.sum(), centres, factors, mixture.prior_share)
+
+
+def _moved(mixture: Mixture, k: int, points: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
+    """Return centre and factor of a component, of which its draws have a share."""
+    old = mixture.factors[k]
+    centre = (1.0 - share) * mixture.centres[k] + share * points.mean(axis=0)
+    away, shift = points - centre, mixture.centres[k] - centre
+    if old.ndim == 1:
+        variance = (1.0 - share) * (old**2 + shift**2) + share * INFLATION * (away**2).mean(axis=0)
+        return centre, np.sqrt(variance)
+    covariance = (1.0 - share) * (old @ old.T + np.outer(shift, shift))
+    covariance += share * INFLATION * (away.T @ away) / len(points)
+    return centre, np.asarray(np.linalg.cholesky(covariance))
+
+
+def weights_of(log_masses: FloatArray) -> FloatArray:
+    """Return weights in proportion to masses, of which each component has at least an equal part of EQUAL_SHARE."""
+    weights = np.exp(log_masses - log_masses.max())
+    return np.asarray((1.0 - EQUAL_SHARE) * weights / weights.sum() + EQUAL_SHARE / len(weights))
+
+
+def clouds(points: FloatArray) -> list[FloatArray]:
+    """Return clusters of points that are large enough to have a covariance, the largest first."""
+    if len(points) < 10:
+        return []
+    units = np.where(points.std(axis=0) > 0, points.std(axis=0), 1.0)
+    centres = centres_of(points / units)
+    nearest = ((points[:, None] / units - centres) ** 2).sum(axis=2).argmin(axis=1)
+    found = [points[nearest == k] for k in range(len(centres))]
+    return sorted((one for one in found if len(one) >= 10), key=len, reverse=True)
+
+
+def _inflated(factor: FloatArray, dimension: int) -> FloatArray:
+    """Return the factor of a component around an optimum; all components of a mixture have factors of one kind."""
+    wide = factor * math.sqrt(INFLATION)
+    if dimension > MAX_FULL:
+        return wide if wide.ndim == 1 else np.sqrt((wide**2).sum(axis=1))
+    return np.diag(wide) if wide.ndim == 1 else wide
+
+
+def _factor(covariance: FloatArray) -> FloatArray:
+    """Return the factor of a cloud's component."""
+    if len(covariance) > MAX_FULL:
+        return np.asarray(np.sqrt(INFLATION * np.diag(covariance)))
+    return np.asarray(np.linalg.cholesky(INFLATION * covariance))
