@@ -54,18 +54,20 @@ class OtherPath:
         }
 
 
-def path_line(result: "Result") -> str:
-    """Return what the report says about the path."""
-    other = result.other_path
+def path_lines(result: "Result") -> list[tuple[str, str]]:
+    """Return what the report says about the path, as pairs of a name and a text."""
+    other, why = result.other_path, result.why_path
     if other is None:
-        return result.why_path or "from the reference"
-    found = other.round
-    return (
-        f"from a fitted mixture of {count(len(other.mixture.weights), 'component')}"
-        f"{', ' if result.why_path else ''}{result.why_path}; the path from the "
-        f"reference beside it: {count(found.n_scans, 'scan')} of {count(found.n_chains, 'chain')}, barrier "
-        f"{found.barrier.total:.2f}, {count(found.restarts, 'restart')}, log evidence {other.log_evidence}"
-    )
+        return [("path", why or "from the reference")]
+    found, components = other.round, count(len(other.mixture.weights), "component")
+    return [
+        ("path", f"from a fitted mixture of {components}{', ' if why else ''}{why}"),
+        (
+            "",
+            f"beside it from the reference: {count(found.n_scans, 'scan')} of {count(found.n_chains, 'chain')}, "
+            f"barrier {found.barrier.total:.2f}, {count(found.restarts, 'restart')}, log evidence {other.log_evidence}",
+        ),
+    ]
 
 
 def disagreeing_paths(result: "Result") -> str | None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from sterna.result import rounds, summary
 from sterna.result.evidence_table import is_comparable
 from sterna.result.missed_mass import search_line
-from sterna.result.other_path import path_line
+from sterna.result.other_path import path_lines
 from sterna.result.summary import table_of
 from sterna.result.text import count
 from sterna.tuning.chains import explores_slowly, saturated
@@ -113,7 +113,7 @@ def facts(result: "Result") -> list[tuple[str, str]]:
             f"{result.round_trip_rate:.4f} (the rejections allow {result.predicted_round_trip_rate:.4f}, "
             f"more chains at best {result.optimal_round_trip_rate:.4f})",
         ),
-        ("path", path_line(result)),
+        *path_lines(result),
         ("missed mass", search_line(result)),
         ("explorer", f"{result.explorer}, {_times(result.explorations)} per scan"),
         ("memory", _memory(result)),

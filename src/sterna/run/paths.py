@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from functools import partial
 
+from sterna.engine.interrupts import interruptible
 from sterna.engine.record import Record
 from sterna.engine.round import new_copy, refresh_some
 from sterna.errors import OptionError
@@ -105,7 +106,7 @@ def along(runtime: Runtime, mixture: Mixture | None) -> Runtime:
         return runtime
     if not runtime.fitted:
         with runtime.display.working("compiling the path from the fitted mixture"):
-            runtime.fitted.append(_fitted_runtime(runtime, mixture))
+            runtime.fitted.append(interruptible(_fitted_runtime, runtime, mixture))
     found = runtime.fitted[0]
     assert isinstance(found.target, MixtureTarget)
     found.target.set_mixture(mixture)
@@ -179,7 +180,7 @@ def _begin_both(runtime: Runtime, state: RunState) -> RunState:
     if mixture is None:
         return replace(after, why_path="from the reference, because no mode was found")
     fitted = _begin_fitted(runtime, after, mixture)
-    if fitted.n_scans < LEAST_SCANS:
+    if _is_trial(fitted) and fitted.n_scans < LEAST_SCANS:
         why = f"from the reference, because an evaluation of a mixture takes {fitted.price:.0f} times as long"
         return replace(after, why_path=why)
     beside = replace(after, settings=replace(after.settings, keep="target", thin=1, keep_log_likelihoods=False))
@@ -224,7 +225,7 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
     after = tune(along(runtime, mixture), replace(state, beside=None))
     after_beside = tune(runtime.quiet(), beside, is_main=False)
     if state.settings.path == "auto" and state.round_number == _first_round(state) + TRIAL_ROUNDS:
-        after = replace(_with_reason(after, after_beside), pace=1.0)
+        after = replace(after, why_path=_reason(after, after_beside), pace=1.0)
         if not _is_better(after, after_beside):
             return _prior_alone(runtime, state, after, after_beside)
         after = begin_round(along(runtime, mixture), after)
@@ -273,23 +274,17 @@ def _is_better(fitted: RunState, beside: RunState) -> bool:
     return fitted.price * price < _price(beside) or (math.isfinite(more.error) and more.value > MORE_MASS * more.error)
 
 
-def _with_reason(fitted: RunState, beside: RunState) -> RunState:
+def _reason(fitted: RunState, beside: RunState) -> str:
     """Say how the paths compare."""
     price, other = fitted.price * _price(fitted), _price(beside)
-    barriers = [one.rounds[-1].barrier.total for one in (fitted, beside)]
-    return replace(
-        fitted,
-        why_path=f"because the same error took {ratio_text(price / other)} the time along the path from the mixture "
-        f"as along that from the reference (barriers {barriers[0]:.2g} and {barriers[1]:.2g}, log evidences "
-        f"{fitted.rounds[-1].log_evidence} and {beside.rounds[-1].log_evidence} in round {fitted.rounds[-1].number})",
-    )
-
-
-def ratio_text(ratio: float) -> str:
-    """Return a ratio of times in words."""
-    if not math.isfinite(ratio):
-        return "an unknown multiple of"
-    return f"{ratio:.2g} times"
+    if math.isinf(price):
+        return "because too few replicas travelled from the mixture"
+    if math.isinf(other):
+        return "because too few replicas travelled from the reference"
+    if price < other or not _is_better(fitted, beside):
+        return f"because a given error took {price / other:.2g} times as long as from the reference"
+    evidences = [one.rounds[-1].log_evidence for one in (fitted, beside)]
+    return f"because it has more mass, a log evidence of {evidences[0]} instead of {evidences[1]} while tuning"
 
 
 def _prior_alone(runtime: Runtime, state: RunState, fitted: RunState, beside: RunState) -> RunState:
@@ -302,7 +297,7 @@ def _prior_alone(runtime: Runtime, state: RunState, fitted: RunState, beside: Ru
             beside,
             settings=settings,
             evaluations=(own[0] + spent[0], own[1] + spent[1]),
-            why_path=f"from the reference: a fitted mixture was tried and given up, {fitted.why_path}",
+            why_path=f"from the reference; a fitted mixture was given up, {fitted.why_path}",
             pace=1.0,
             search=fitted.search,
             seconds=fitted.seconds,
