@@ -39,6 +39,9 @@ MAX_CLIMBS, MAX_COORDINATES = 10_000, 100_000
 # More draws than this are thinned before they are compared with ellipsoids.
 MAX_DRAWS = 4000
 
+# Said if a time limit has ended the look at the tails, which is the only thing that depends on times.
+SLOW_TAILS = "the tails were not looked at to their ends, because evaluations there are much slower than at the draws"
+
 # If no combination of the integers holds this share of the draws, fixing them leaves no mass to compare.
 LEAST_SHARE = 0.02
 
@@ -100,8 +103,8 @@ def _with_tails(
     program = runtime.target.program
     open_ends = np.stack([program.lower <= -HUGE, program.upper >= HUGE], axis=1) & (landscape.periods == 0)[:, None]
     upper = upper_tail(log_likelihoods, draws.points[:, open_ends.any(axis=1) & landscape.free])
-    tails = light_tails(landscape, draws.points, draws.size, open_ends, budget - landscape.spent)
-    return replace(check, tails=tuple(tails), upper_tail=upper)
+    tails, too_slow = light_tails(landscape, draws.points, draws.size, open_ends, budget - landscape.spent)
+    return replace(check, tails=tuple(tails), upper_tail=upper, skipped=SLOW_TAILS if too_slow else "")
 
 
 def _n_journeys(state: RunState) -> float:
