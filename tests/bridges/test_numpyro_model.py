@@ -267,6 +267,10 @@ def unobserved(y=None):
     numpyro.sample("y", dist.Normal(x, 1.0), obs=y)
 
 
+def of_data(x, *, y, scale=1.0):
+    numpyro.sample("y", dist.Normal(numpyro.sample("mu", dist.Normal(x, scale)), 1.0), obs=y)
+
+
 def shaped_by_a_value():
     numpyro.factor("size", jnp.zeros(numpyro.sample("x", dist.Poisson(1.0))).sum())
 
@@ -275,6 +279,7 @@ def shaped_by_a_value():
     ("model", "words"),
     [
         (unobserved, "no observed site and no factor, so its posterior is its prior. Give the data"),
+        (of_data, r"of_data\(x, \*, y, scale=1.0\) cannot be .* argument: 'x'.*from_numpyro\(model, x=x, y=y\)"),
         (shaped_by_a_value, "has a shape that depends on"),
         (subsampled, "subsample of 3 of 10"),
         (with_parameter, "parameter 'centre'"),

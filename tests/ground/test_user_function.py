@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
@@ -331,6 +332,34 @@ def test_functions_that_call_each_other_still_run():
 def test_reasons_have_no_colours():
     error = RuntimeError("\x1b[1m\x1b[1mFailed in nopython mode\x1b[0m\n\x1b[1mUnknown attribute 'getpid'\x1b[0m")
     assert short_reason(error) == "Unknown attribute 'getpid'"
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (
+            "Unknown attribute 'norm' of type Module(<module 'scipy.stats'>)",
+            "it uses scipy.stats.norm, which cannot be",
+        ),
+        (
+            "Untyped global name 'foo': Cannot determine Numba type of <class '__main__.Foo'>",
+            "it uses foo, a Foo, which",
+        ),
+        (
+            "No implementation of function Function(<function sort at 0x7f8b>) found for signature",
+            "it uses sort in a way",
+        ),
+        ("No implementation of function Function(<built-in function add>) found for signature", "it uses add in a way"),
+        ("The 'with' construct is not supported.. Raised from None", "it uses with, which cannot be compiled"),
+        (
+            "Cannot unify float64 and Literal[str](a) for '$phi8.2', defined at a.py (4)",
+            "it has a .* float64 .* and str",
+        ),
+        ("NameError: name 'z' is not defined", "NameError: name 'z' is not defined$"),
+    ],
+)
+def test_reasons_are_in_plain_words(message, reason):
+    assert re.match(reason, short_reason(RuntimeError(f"Failed in nopython mode\n{message}.")))
 
 
 def test_a_return_that_is_no_number_is_named_as_the_reason():

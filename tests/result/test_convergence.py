@@ -6,6 +6,7 @@ import pytest
 from sterna.result import convergence
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM, error_is_a_guess, explained_r_hat, halves_disagree
 from sterna.result.diagnostics import ess_bulk, summary_of
+from sterna.result.summary import EXPLANATION
 
 
 def clustered(rng, n_copies, n_draws, mean_length=40):
@@ -66,3 +67,7 @@ def test_enough_journeys_vouch_for_errors_of_few_effective_draws(journeys, guess
     assert ess_bulk(draws[0]) < 50
     numbers = np.repeat(np.arange(journeys), 800 // journeys)[None]
     assert error_is_a_guess(draws, numbers, np.array([ess_bulk(draws[0])])).tolist() == [guess]
+
+
+def test_the_legend_of_the_summary_says_what_is_a_warning():
+    assert f"Above {convergence.MAX_R_HAT} there is a warning, unless the number of journeys" in EXPLANATION

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import sterna
 from sterna.result.modes import find_modes
 from sterna.result.summary import rows_of, table_of
 
@@ -65,3 +66,14 @@ def test_a_row_of_several_modes_shows_their_shares():
     lines = table_of([("x", row)]).splitlines()
     assert len(lines) == 4
     assert lines[2].split()[:4] == [f"{low['share']:.0%}", "±", "2", "%"]
+
+
+def test_categories_have_no_modes():
+    """Their order means nothing; that of counts does."""
+    shares = [0.45, 0.1, 0.45]
+    reference = {"kind": sterna.Categorical(shares, shape=2), "count": sterna.DiscreteUniform(0, 2)}
+    result = sterna.sample(
+        lambda kind, count: 0.0 if count == 1 else 3.0, reference, n_rounds=8, explorer="slice", progress=False
+    )
+    assert {name for name, row in result.summary.items() if "modes" in row} == {"count"}
+    assert 0.05 < np.mean(result.values["kind"] == 1) < 0.2

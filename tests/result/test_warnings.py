@@ -19,6 +19,7 @@ from sterna.result.warnings import (
     RUNS_PER_FALSE_ALARM,
     disagreeing_estimators,
     diverging_trajectories,
+    draws_outside_the_reference,
     few_restarts,
     moved_evidence,
     too_few_chains,
@@ -78,6 +79,9 @@ def test_a_likelihood_that_never_varies():
     """As if data were forgotten; a likelihood that is constant or zero does vary."""
     flat = sterna.sample(lambda x: 2.0, {"x": sterna.Normal()}, n_rounds=8, progress=False)
     assert kinds(flat) == ["constant"]
+    without_log = sterna.sample(lambda x: 1e-6 * np.exp(-x * x), {"x": sterna.Normal()}, n_rounds=8, progress=False)
+    assert "at all draws" in without_log.warnings[0]
+    assert "that it is a logarithm, since no value is negative" in without_log.warnings[0]
     halved = sterna.sample(lambda x: 2.0 if x > 0 else -np.inf, {"x": sterna.Normal()}, n_rounds=8, progress=False)
     assert kinds(halved) == []
 
@@ -424,6 +428,13 @@ def test_a_target_without_a_finite_integral_is_named():
     """Flat under a normal reference: draws are limited only by where both logarithms cancel to rounding errors."""
     result = sterna.sample(lambda x: 0.5 * x * x, {"x": sterna.Normal()}, n_rounds=8, explorer="slice", progress=False)
     assert "outside" in kinds(result)
+
+
+@pytest.mark.parametrize(("restarts", "warned"), [(0, True), (20, False)])
+def test_replicas_that_have_run_away_together_are_told_to_check_the_sign(restarts, warned):
+    """A large log-likelihood alone is that of many data."""
+    result = SimpleNamespace(log_likelihood=3e9 + np.random.default_rng(1).normal(size=(1, 100)), restarts=restarts)
+    assert ("Check the sign" in str(draws_outside_the_reference(result))) is warned
 
 
 @pytest.mark.parametrize("offset", [0.0, 3e7])

@@ -1,6 +1,7 @@
 """The search for missed mass in complete runs: what it finds, what it costs, and that nothing else depends on it."""
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -167,3 +168,19 @@ def test_tails_of_a_light_reference():
     truth = 1 + (math.atan(found.low) - math.atan(found.high)) / math.pi
     assert found.probability == pytest.approx(truth, rel=0.1)
     assert found.share < found.allowed < found.probability
+
+
+def slow_far_out(x):
+    if abs(x) > 50:
+        time.sleep(0.5)
+    return 0.5 * (x / 3) ** 2 - math.log1p(x * x)
+
+
+def test_a_solver_that_is_slow_far_out_does_not_hold_the_run_up():
+    """The explorer keeps to where the reference is. Only the look at tails leaves it, three times."""
+    began = time.perf_counter()
+    target = sterna.Target(slow_far_out, {"x": sterna.Normal(0, 3)}, compile=False)
+    result = sterna.sample(target, n_rounds=10, explorer="elliptical", workers=1, progress=False)
+    assert time.perf_counter() - began < 15
+    assert search.SLOW_TAILS in result.search.skipped
+    assert np.abs(result.states).max() < 50

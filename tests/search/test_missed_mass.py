@@ -13,7 +13,7 @@ from sterna.search.curvature import Optimum
 from sterna.search.ellipsoid import INSIDE, Ellipsoid
 from sterna.search.mass import bounds, mass_around, weighted_draws
 from sterna.search.missed_mass import Draws, discrepancies
-from sterna.search.shares import lower_share, upper_share
+from sterna.search.shares import lower_share, upper_mass, upper_share
 from sterna.search.starts import along_the_diagonal, in_turn, with_other_integers
 from sterna.tuning.estimate import Estimate
 
@@ -201,3 +201,29 @@ def test_one_integer_comes_from_the_reference():
     free = np.array([True, False, False])
     points = with_other_integers(np.zeros((4, 3)), np.full((2, 3), 7.0), free)
     assert points.tolist() == [[0, 7, 0], [0, 0, 7], [0, 7, 0], [0, 0, 7]]
+
+
+def test_the_largest_mass_that_no_draw_has_met():
+    """With an exact evidence r of the rest, n draws miss the mass m with probability (r / (m + r))**n."""
+    for n, level in ((20, 0.99), (74, 0.9997)):
+        found = upper_mass(np.zeros(200), n, Estimate(-3.0, 1e-9), level)
+        assert found == pytest.approx(-3.0 + math.log((1 - level) ** (-1 / n) - 1), abs=1e-6)
+        # errors of the evidence raise it
+        raised = [upper_mass(np.zeros(200), n, Estimate(-3.0, 0.1, freedom), level) for freedom in (math.inf, 5.0)]
+        assert found < raised[0] < raised[1]
+    # by less than the worst of evidence and share together
+    worst = Estimate(-3.0, 0.1).interval(2 * level - 1)[1] + math.log(upper_share(np.zeros(200), n, level))
+    assert raised[0] < worst - 0.1
+    assert upper_mass(np.ones(200), 20.0, Estimate(-3.0, 0.1), 0.99) == math.inf
+
+
+@pytest.mark.parametrize("share", [0.03, 0.3])
+@pytest.mark.parametrize("found_by_draws", [True, False])
+def test_the_largest_mass_holds_as_often_as_it_says(share, found_by_draws):
+    """The evidence has its own errors, or contains what the draws have found; 400 runs at 5 %, a false alarm in 1e4."""
+    rng, n, wrong = np.random.default_rng(7), 50, 0
+    for hits in rng.binomial(n, share, 400):
+        missing = math.log1p(hits / n - share) if found_by_draws else 0.1 * rng.standard_normal()
+        error = math.sqrt(share * (1 - share) / n) if found_by_draws else 0.1
+        wrong += upper_mass(np.arange(n) < hits, n, Estimate(missing, error), 0.95) < math.log(share)
+    assert wrong <= stats.binom.ppf(1 - 1e-4, 400, 0.05)

@@ -7,6 +7,7 @@ import pytest
 from landscapes import FunctionLandscape
 from scipy import stats
 
+from sterna.search import outwards
 from sterna.search.light_reference import upper_tail
 from sterna.search.pareto import pareto_shape
 from sterna.search.tails import FARTHEST, N_SIDE, NEAREST, light_tails, tail_share
@@ -37,7 +38,7 @@ def independent(distribution):
 def missed_tails(draws, reference, size=500.0):
     dimension = draws.shape[1]
     landscape = FunctionLandscape(independent(stats.cauchy()), dimension, reference=independent(reference))
-    return light_tails(landscape, draws, size, np.ones((dimension, 2), dtype=bool), 20_000)
+    return light_tails(landscape, draws, size, np.ones((dimension, 2), dtype=bool), 20_000)[0]
 
 
 @pytest.mark.parametrize("dimension", [1, 3])
@@ -58,7 +59,7 @@ def test_tails_that_draws_have_missed(dimension):
 def test_a_budget_that_is_overdrawn_pays_for_nothing():
     landscape = FunctionLandscape(independent(stats.cauchy()), 40, reference=independent(stats.norm()))
     for budget in (-500, 0, 10):
-        assert light_tails(landscape, np.zeros((10, 40)), 10.0, np.ones((40, 2), dtype=bool), budget) == []
+        assert light_tails(landscape, np.zeros((10, 40)), 10.0, np.ones((40, 2), dtype=bool), budget) == ([], False)
     assert landscape.spent == 0
 
 
@@ -74,7 +75,7 @@ def test_a_narrow_mode_far_away_is_no_tail():
         1,
         reference=independent(stats.norm(0.5, 1.0)),
     )
-    assert light_tails(landscape, draws, 500.0, np.ones((1, 2), dtype=bool), 20_000) == []
+    assert light_tails(landscape, draws, 500.0, np.ones((1, 2), dtype=bool), 20_000) == ([], False)
 
 
 @pytest.mark.parametrize("first", [-6.2, -5.0, 4.0, 5.5])
@@ -98,8 +99,8 @@ def test_tails_that_draws_have_found_or_that_the_reference_knows():
 
 def test_a_bounded_coordinate_has_no_tails():
     landscape = FunctionLandscape(independent(stats.cauchy()), 1, reference=independent(stats.norm()))
-    assert light_tails(landscape, np.zeros((100, 1)), 100.0, np.zeros((1, 2), dtype=bool), 10_000) == []
-    assert light_tails(landscape, np.zeros((100, 1)), 100.0, np.ones((1, 2), dtype=bool), 50) == []
+    assert light_tails(landscape, np.zeros((100, 1)), 100.0, np.zeros((1, 2), dtype=bool), 10_000) == ([], False)
+    assert light_tails(landscape, np.zeros((100, 1)), 100.0, np.ones((1, 2), dtype=bool), 50) == ([], False)
 
 
 @pytest.mark.parametrize("shape", [-1.0, -0.5, 0.0, 0.7, 2.0])
@@ -150,3 +151,43 @@ def test_a_narrow_mode_is_no_tail(share):
 def test_too_few_draws_tell_nothing():
     assert upper_tail(np.arange(300.0), np.zeros((300, 1))).shape == -math.inf
     assert upper_tail(np.arange(3000.0), np.zeros((3000, 0))).shape == -math.inf
+
+
+def farthest_and_rows(target, draws):
+    """Return how far the integrals go, and how many rows beyond the draws they evaluate."""
+    seen = []
+
+    def function(x):
+        seen.append(np.abs(x).max(axis=1))
+        return independent(target)(x)
+
+    landscape = FunctionLandscape(function, 1, reference=independent(stats.norm()))
+    light_tails(landscape, draws, 500.0, np.ones((1, 2), dtype=bool), 20_000)
+    distances = np.concatenate(seen)
+    return distances.max(), int((distances > np.abs(draws).max()).sum())
+
+
+def test_a_line_ends_where_no_mass_is_left():
+    """A normal density has 1e-4 of its mass beyond four standard deviations, one of Cauchy 1e-3 beyond 640."""
+    p = np.linspace(0.001, 0.999, 2000)[:, None]
+    assert farthest_and_rows(stats.norm(), stats.norm.ppf(p))[0] < 8
+    # twice as many for the last step
+    assert 100 < farthest_and_rows(stats.cauchy(), stats.cauchy.ppf(0.1 + 0.8 * p))[0] < 1300
+
+
+def test_evaluations_that_are_slow_far_out_end_the_look_at_the_tails(monkeypatch):
+    """Each takes two seconds beyond 50, so that one is enough; what is nearer still tells of the tail."""
+    clock = [0.0]
+    monkeypatch.setattr(outwards.time, "perf_counter", lambda: clock[0])
+
+    def function(x):
+        slow = np.abs(x).max(axis=1) > 50
+        clock[0] += 1e-5 * len(x) + 2.0 * slow.sum()
+        return independent(stats.cauchy())(x)
+
+    landscape = FunctionLandscape(function, 3, reference=independent(stats.norm()))
+    draws = stats.cauchy.ppf(np.random.default_rng(1).uniform(0.05, 0.95, (2000, 3)))
+    tails, too_slow = light_tails(landscape, draws, 500.0, np.ones((3, 2), dtype=bool), 20_000)
+    assert too_slow
+    assert 2.0 < clock[0] < 2.1
+    assert tails[0].probability > 0.05

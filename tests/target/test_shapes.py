@@ -68,6 +68,10 @@ WRONG_GRADIENTS = {
     ),
     "two entries": (lambda x: -2.0 * x[:2], r"returned shape \(2,\) for x, whose|another shape than \(3,\)"),
     "None": (lambda x: None, r"gradient returned None, which is no array of numbers"),
+    "with value": (
+        lambda x: (0.5, -2.0 * x),
+        r"no array of numbers. .* jax.grad\(log_likelihood\) instead of jax.value_and",
+    ),
     "complex": (lambda x: 1j * x, r"gradient returned array\(.*which is no array of numbers"),
 }
 

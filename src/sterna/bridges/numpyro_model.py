@@ -4,6 +4,7 @@ Continuous sites are stored unconstrained, through NumPyro's own bijections, who
 reference's density. Discrete sites are stored as they are, and sampled.
 """
 
+import inspect
 import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 # An unconstrained draw that overflows is moved to this distance from 0.
 MAX_UNCONSTRAINED = 700.0
+
+# Parameters that can be given by name.
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 @keeps_interrupts
@@ -93,6 +97,23 @@ def numpyro_samples(result: "Result") -> dict[str, NDArray[Any]]:
     return {str(name): part.values.reshape(-1, *part.shape[2:]) for name, part in posterior.items()}
 
 
+def _check_arguments(model: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuse arguments with which the model cannot be called, most often because they were forgotten."""
+    try:
+        signature = inspect.signature(model)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        needed = [p.name for p in signature.parameters.values() if p.default is p.empty and p.kind in _NAMED]
+        example = ", ".join(["model", *(f"{one}={one}" for one in needed)])
+        raise TargetError(
+            f"The NumPyro model {name}{signature} cannot be called with the arguments that were given to from_numpyro: "
+            f"{error}. Give the model's arguments, such as its data, after the model: sterna.from_numpyro({example})."
+        ) from None
+
+
 class Model:
     """A model with its arguments: arrays are passed to compiled functions, all other arguments are compiled in."""
 
@@ -105,6 +126,7 @@ class Model:
             raise TargetError(f"from_numpyro({model!r}): give a function with numpyro.sample statements.")
         jax = import_jax()
         self.model, self.name = model, getattr(model, "__name__", type(model).__name__)
+        _check_arguments(model, self.name, args, kwargs)
         leaves, self.tree = jax.tree_util.tree_flatten((args, kwargs))
         self.leaves = leaves
         self.array_indices = [k for k, leaf in enumerate(leaves) if is_array(leaf)]

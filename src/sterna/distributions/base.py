@@ -166,6 +166,8 @@ class Distribution:
     """Whether the variable is an integer although its coordinates are real."""
     periodic: bool = False
     """Whether `lower` and `upper` are the same place, which the variable may pass."""
+    unordered: bool = False
+    """Whether values are names of categories, of which none lies between two others."""
 
     _given: Mapping[str, object]
 

@@ -131,6 +131,7 @@ class Categorical(Distribution):
     Categorical(p=[0.2, 0.3, 0.5], shape=60)
     """
 
+    unordered = True
     family = Family(("start", "size"), categorical_log_density, draw=draw_category, value_type=INTEGER)
     adapters = Adapters(
         numpyro={

@@ -34,6 +34,7 @@ from sterna.ground.fingerprint import (
     names_of,
 )
 from sterna.ground.lazy_library import LazyCompiler
+from sterna.ground.plain_reason import in_plain_words
 from sterna.types import IntArray
 
 # Functions of these packages are not compiled like a user's own: Numba has its own forms, or cannot compile them.
@@ -270,7 +271,7 @@ def short_reason(error: Exception) -> str:
         return "compiled code needs both bounds of integers, as in rng.integers(0, n)"
     # the call that sterna makes with what a log-density returns
     if returned := re.search(r">>> log_value\((.*)\)", str(error)):
-        return f"it returns {returned[1]}, not a number"
+        return in_plain_words(f"it returns {returned[1]}, not a number")
     skip = (
         "Failed in",
         "During",
@@ -291,5 +292,5 @@ def short_reason(error: Exception) -> str:
     useful = [line for line in lines if line and not line.startswith(skip) and " object at 0x" not in line]
     reason = useful[0] if useful else f"Numba raised {type(error).__name__}"
     # the path of a module does not help
-    reason = re.sub(r" from '[^']*'", "", reason).rstrip(".:")
+    reason = in_plain_words(re.sub(r" from '[^']*'", "", reason).rstrip(".:"))
     return reason if len(reason) <= 200 else reason[:197] + "..."

@@ -31,6 +31,7 @@ class VariableType:
     upper: float
     transform: str = "none"
     periodic: bool = False
+    unordered: bool = False
 
 
 def _bounds(name: str, lower: float, upper: float) -> tuple[float, float]:
@@ -139,6 +140,8 @@ class Variable:
     affine: tuple[FloatArray, FloatArray] | None = None
     periodic: bool = False
     """Whether `lower` and `upper` are the same place."""
+    unordered: bool = False
+    """Whether values are names of categories, of which none lies between two others."""
 
     @property
     def natural_size(self) -> int:
@@ -355,11 +358,8 @@ def space_of(parts: Mapping[str, Distribution | VariableType], state_map: StateM
         else:
             value_type, affine = part.value_type, None
             size = math.prod(part.shape) - (part.transform == "simplex")
-        variables.append(
-            Variable(
-                name, value_type, part.shape, start, size, part.lower, part.upper, part.transform, affine, part.periodic
-            )
-        )
+        ends, flags = (part.lower, part.upper), (part.periodic, part.unordered)
+        variables.append(Variable(name, value_type, part.shape, start, size, *ends, part.transform, affine, *flags))
         start += size
     return Space(tuple(variables), state_map)
 

@@ -336,7 +336,8 @@ class Result:
     def summary_rows(self) -> Iterator[tuple[str, Row]]:
         """Yield the rows of the summary some at a time, because a large posterior takes long."""
         for names, draws, circles in scalars_of(self.values, self.target):
-            yield from zip(names, rows_of(draws, self.journeys, circles), strict=True)
+            ordered = names[0].partition("[")[0] not in self.target.unordered
+            yield from zip(names, rows_of(draws, self.journeys, circles, ordered), strict=True)
 
     @cached_property
     def journeys(self) -> IntArray:

@@ -52,6 +52,11 @@ class SampledTarget:
             return self.view.circles
         return {v.name: v.circle for v in self.space.variables if v.periodic}
 
+    @property
+    def unordered(self) -> frozenset[str]:
+        """Names of the variables whose values are names of categories."""
+        return frozenset(v.name for v in self.space.variables if v.unordered and self.view is None)
+
     def values(self, states: FloatArray) -> Values:
         """All variables by name, in their own shapes, from states of shape (..., dimension).
 

@@ -35,8 +35,9 @@ COLUMNS = ("variable", "mean", "± error", "sd", "5 %", "median", "95 %", "ess",
 # What the heads of columns mean, for readers of a report.
 EXPLANATION = (
     "± error: standard error of the mean; 5 %, 95 %: quantiles; ess: effective number of draws, given that those of "
-    "one journey from the reference are correlated; r-hat: below 1.05 if all copies, and both halves of each, have "
-    "the same distribution."
+    "one journey from the reference are correlated; r-hat: near 1 if all copies, and both halves of each, have the "
+    "same distribution. Above 1.05 there is a warning, unless the number of journeys explains it: then the errors "
+    "account for it."
 )
 # The same of periodic variables.
 EXPLANATION_OF_CIRCLES = (
@@ -55,17 +56,18 @@ class Summary(dict[str, Row]):
         return table_of(itertools.islice(self.items(), MAX_ROWS)) + more
 
 
-def rows_of(draws: FloatArray, journeys: IntArray, circles: FloatArray) -> list[Row]:
+def rows_of(draws: FloatArray, journeys: IntArray, circles: FloatArray, ordered: bool = True) -> list[Row]:
     """Summarise quantities, (quantities, copies, draws): numbers, and their modes if there are several.
 
-    Of each, `circles` holds first value and period, which is 0 if it does not repeat.
+    Of each, `circles` holds first value and period, which is 0 if it does not repeat. Values that are not `ordered`,
+    because they are names of categories, have no modes.
     """
     rows: list[Row] = [dict(row) for row in summaries_of(draws, journeys)]
     for k, (one, (first, period)) in enumerate(zip(draws, circles.tolist(), strict=True)):
         if period:
             rows[k] = dict(circular_row(one, journeys, first, period))
             one = cut_open(one, period)
-        modes = find_modes(one, rows[k]["ess"])
+        modes = find_modes(one, rows[k]["ess"]) if ordered else []
         if len(modes) > 1:
             found = [_row_of_mode(one, (one > mode.low) & (one <= mode.high), journeys) for mode in modes]
             rows[k]["modes"] = [_in_first_turn(row, first, period) for row in found] if period else found

@@ -27,6 +27,9 @@ MIN_RESTARTS = 10
 # If the likelihood is zero at more of the reference's draws, few replicas can leave the reference.
 MAX_ZERO_SHARE = 0.99
 
+# If the log-likelihood varies by less among all draws, the posterior is the reference.
+LEAST_VARIATION = 0.001
+
 # Shorter tuning rounds are not compared with the sampling phase.
 MIN_SCANS_TO_COMPARE = 256
 
@@ -87,14 +90,17 @@ def unknown_evidence(result: "Result") -> str | None:
 
 
 def constant_likelihood(result: "Result") -> str | None:
-    """Warn if the likelihood never varied, because the data may have been forgotten."""
-    found = result.log_likelihood
-    if result.rejection.max() > 0 or not (found == found[0, 0]).all():
+    """Warn if the likelihood hardly varied: the data may have been forgotten, or the logarithm."""
+    low, high = float(result.log_likelihood.min()), float(result.log_likelihood.max())
+    if result.rejection.max() > LEAST_VARIATION or not (low == high or high - low <= LEAST_VARIATION):
         return None
+    values = f"{low:.6g}" if low == high else f"from {low:.3g} to {high:.3g}"
+    logarithm = ", and that it is a logarithm, since no value is negative" if 0.0 <= low < high <= 1.0 else ""
     return (
-        f"The log-likelihood is {found[0, 0]:.6g} at all draws (normal: it varies), so the posterior equals the "
-        "reference. Check that the likelihood depends on the variables and the data. If it does, it varies only where "
-        f"no draw of the reference has been: use a narrower reference ({SAME_POSTERIOR})."
+        f"The log-likelihood is {values} at all draws (normal: it varies by more than {LEAST_VARIATION}), so the "
+        "posterior equals the reference. Check that the function depends on the variables and the data"
+        f"{logarithm}. If it does, it varies only where no draw of the reference has been: use a narrower reference "
+        f"({SAME_POSTERIOR})."
     )
 
 
@@ -234,11 +240,14 @@ def draws_outside_the_reference(result: "Result") -> str | None:
     """Warn of draws so far outside the reference that its log-density nearly cancels the log-likelihood."""
     found = result.log_likelihood
     low, high = float(found.min()), float(found.max())
-    if not high - low > MAX_RANGE:
+    # replicas that have run away together have similar ones, and none comes from the reference
+    if not high - low > MAX_RANGE and not (low > MAX_RANGE and result.restarts == 0):
         return None
     return (
         f"The target's draws have log-likelihoods from {low:.3g} to {high:.3g} (normal: within {MAX_RANGE:.0e} of each "
-        "other): some are so far outside the reference that the logarithms of both densities cancel. The target may "
-        "have no finite integral (check improper priors), or far heavier tails than the reference: use proper priors, "
-        f"or a reference with heavier tails, such as sterna.StudentT or sterna.Cauchy ({SAME_POSTERIOR})."
+        "other and of those of the reference): some are so far outside the reference that the logarithms of both "
+        "densities cancel. Check the sign: the function must return the logarithm of the likelihood, not minus it. "
+        "Otherwise the target may have no finite integral (check improper priors), or far heavier tails than the "
+        "reference: use proper priors, or a reference with heavier tails, such as sterna.StudentT or sterna.Cauchy "
+        f"({SAME_POSTERIOR})."
     )

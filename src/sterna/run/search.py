@@ -21,7 +21,7 @@ from sterna.search.tails import light_tails
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.journeys import effective_number, journeys_of_draws, sizes_of
 from sterna.tuning.lineages import ancestors_of
-from sterna.types import FloatArray
+from sterna.types import BoolArray, FloatArray
 
 # The share of a run's evaluations that the search may add.
 SHARE = 0.05
@@ -33,7 +33,8 @@ SHARE_FOR_MODES = 0.025
 # The share of the evaluations of tuning that the search after it may add.
 SHARE_AFTER_TUNING = 0.03
 
-# The share of the budget at the end for climbs, and what they and estimates of mass leave for tails.
+# The share of the budget at the end for climbs, and what they and estimates of mass leave for tails; climbs have that
+# too if no variable has a tail.
 FOR_CLIMBS, FOR_TAILS = 0.4, 0.3
 
 # Starts are at most so many, and have at most so many coordinates in all: to recognise on whose hill a start is takes
@@ -42,6 +43,9 @@ MAX_CLIMBS, MAX_COORDINATES = 10_000, 100_000
 
 # More draws than this are thinned before they are compared with ellipsoids.
 MAX_DRAWS = 4000
+
+# Said if a time limit has ended the look at the tails, which is the only thing that depends on times.
+SLOW_TAILS = "the tails were not looked at to their ends, because evaluations there are much slower than at the draws"
 
 # If no combination of the integers holds this share of the draws, fixing them leaves no mass to compare.
 LEAST_SHARE = 0.02
@@ -99,14 +103,16 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
     try:
         for_one = cost_of_mass(int(landscape.free.sum()))
         # climbs are of no use if nothing is left to estimate a mass
-        for_climbs = int(min(FOR_CLIMBS * budget, budget - for_one))
+        open_ends = _open_ends(landscape, runtime)
+        for_tails = FOR_TAILS if open_ends.any() else 0.0
+        for_climbs = int(min((FOR_CLIMBS + FOR_TAILS - for_tails) * budget, budget - for_one))
         found = _searched(landscape, runtime, state, draws, for_climbs, state.search)
         check = replace(check, climbs=found.climbs, optima=len(found.optima))
         rng = np.random.default_rng([state.settings.seed, state.round_number, 1])
-        for_mass = min(budget, max(int((1.0 - FOR_TAILS) * budget), landscape.spent + for_one)) - landscape.spent
+        for_mass = min(budget, max(int((1.0 - for_tails) * budget), landscape.spent + for_one)) - landscape.spent
         masses, estimated = discrepancies(landscape, found.optima, known, for_mass, rng)
         check = replace(check, discrepancies=tuple(masses), masses=estimated)
-        check = _with_tails(check, landscape, runtime, known, _log_likelihoods(state)[::every], budget)
+        check = _with_tails(check, landscape, open_ends, known, _log_likelihoods(state)[::every], budget)
     except Error as error:
         check = replace(check, skipped=f"an evaluation failed. {error}")
     except Exception as error:
@@ -119,15 +125,25 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
     )
 
 
+def _open_ends(landscape: TargetLandscape, runtime: Runtime) -> BoolArray:
+    """Return for each coordinate whether it is real and has no bound below and above: (dimension, 2)."""
+    program = runtime.target.program
+    ends = np.stack([program.lower <= -HUGE, program.upper >= HUGE], axis=1)
+    return np.asarray(ends & (landscape.free & (landscape.periods == 0))[:, None])
+
+
 def _with_tails(
-    check: Check, landscape: TargetLandscape, runtime: Runtime, draws: Draws, log_likelihoods: FloatArray, budget: int
+    check: Check,
+    landscape: TargetLandscape,
+    open_ends: BoolArray,
+    draws: Draws,
+    log_likelihoods: FloatArray,
+    budget: int,
 ) -> Check:
     """Look at the tails too, with what is left of the budget."""
-    program = runtime.target.program
-    open_ends = np.stack([program.lower <= -HUGE, program.upper >= HUGE], axis=1) & (landscape.periods == 0)[:, None]
-    upper = upper_tail(log_likelihoods, draws.points[:, open_ends.any(axis=1) & landscape.free])
-    tails = light_tails(landscape, draws.points, draws.size, open_ends, budget - landscape.spent)
-    return replace(check, tails=tuple(tails), upper_tail=upper)
+    upper = upper_tail(log_likelihoods, draws.points[:, open_ends.any(axis=1)])
+    tails, too_slow = light_tails(landscape, draws.points, draws.size, open_ends, budget - landscape.spent)
+    return replace(check, tails=tuple(tails), upper_tail=upper, skipped=SLOW_TAILS if too_slow else "")
 
 
 def _n_journeys(state: RunState) -> float:
@@ -162,7 +178,8 @@ def _starts(runtime: Runtime, state: RunState, draws: FloatArray, count: int) ->
     free = runtime.target.program.value_type == REAL
     chains = np.concatenate([copy.states[copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf] for copy in state.copies])
     some = draws[:: max(1, len(draws) // half)]
-    groups = [reference, along_the_diagonal(reference[: half // 2 + 1], free), chains[::-1]]
+    # two groups, as what the run has missed is more likely found from there
+    groups = [reference[::2], reference[1::2], along_the_diagonal(reference[: half // 2 + 1], free), chains[::-1]]
     groups += [np.concatenate([draws[[int(_log_likelihoods(state).argmax())]], some])]
     if not free.all() and runtime.target.program.log_reference == 0:
         groups.append(with_other_integers(some, reference, free))

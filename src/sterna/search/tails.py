@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sterna.search.landscape import Landscape
+from sterna.search.outwards import Patience, along, values_outwards
 from sterna.search.shares import upper_share
 from sterna.tuning.estimate import student_quantile
 from sterna.types import BoolArray, FloatArray
@@ -20,8 +21,9 @@ from sterna.types import BoolArray, FloatArray
 FALSE_ALARM = 0.001
 
 # Points on either side of a draw, at distances that grow by a factor, from the smallest to the largest multiple of the
-# width of the draws: structure at a distance is resolved if it is not much narrower than the distance.
-N_SIDE, NEAREST, FARTHEST = 32, 1e-2, 2e4
+# width of the draws: structure at a distance is resolved if it is not much narrower than the distance. Most lines end
+# long before the last.
+N_SIDE, NEAREST, FARTHEST = 32, 1e-2, 1e3
 
 # The largest distance of the logarithm of a variable that is bounded on one side.
 MOST_LOGARITHM = 15.0
@@ -72,8 +74,10 @@ class Tail:
         }
 
 
-def light_tails(landscape: Landscape, draws: FloatArray, size: float, open_ends: BoolArray, budget: int) -> list[Tail]:
-    """Return the tails that the draws have missed, the worst first.
+def light_tails(
+    landscape: Landscape, draws: FloatArray, size: float, open_ends: BoolArray, budget: int
+) -> tuple[list[Tail], bool]:
+    """Return the tails that the draws have missed, the worst first, and whether evaluations far out were too slow.
 
     `open_ends` says for each coordinate whether it has no bound below and above; `draws` are points on the line, of
     which `size` count as independent.
@@ -84,13 +88,15 @@ def light_tails(landscape: Landscape, draws: FloatArray, size: float, open_ends:
     reach = np.ptp(draws[:, coordinates], axis=0) / _width(draws[:, coordinates])
     coordinates = coordinates[np.argsort(-reach, kind="stable")[: min(affordable // MIN_LINES, MAX_COORDINATES)]]
     if len(coordinates) == 0:
-        return []
+        return [], False
     # several even of a single coordinate: a line sees only the mode of its draw if others are narrow and far
     n_lines = min(MAX_LINES, affordable // len(coordinates), len(draws))
     level = 1.0 - FALSE_ALARM / (len(BEYOND) * len(coordinates))
     lines = draws[np.linspace(0, len(draws) - 1, n_lines).astype(np.int64)]
-    found = [tail for i in coordinates for tail in tails_of(landscape, lines, draws, int(i), open_ends[i], size, level)]
-    return sorted(found, key=lambda tail: tail.allowed - tail.probability)
+    patience, found = Patience(), []
+    for i in coordinates:
+        found += tails_of(landscape, lines, draws, int(i), open_ends[i], size, level, patience)
+    return sorted(found, key=lambda tail: tail.allowed - tail.probability), patience.is_over
 
 
 def _width(points: FloatArray) -> FloatArray:
@@ -107,18 +113,17 @@ def tails_of(
     open_ends: BoolArray,
     size: float,
     level: float,
+    patience: Patience,
 ) -> list[Tail]:
     """Return the worst tail of one coordinate that the draws have missed, if there is one."""
     width = float(_width(draws[:, [i]])[0])
-    # a draw may lie in the tail, far from the bulk of its line: begin again at the highest place
+    lines = centred(landscape, lines, i, width, draws[:, i])
     farthest = FARTHEST * width if math.isinf(landscape.limits[i]) else max(MOST_LOGARITHM, 10.0 * width)
-    coarse = along(lines, i, np.geomspace(NEAREST * width, 10.0 * width, N_COARSE))
-    highest = landscape.values(coarse).reshape(len(lines), -1).argmax(axis=1)
-    lines = coarse.reshape(len(lines), -1, lines.shape[1])[np.arange(len(lines)), highest]
     distances = np.geomspace(NEAREST * width, farthest, N_SIDE)
     points = along(lines, i, distances)
-    target = landscape.values(points).reshape(len(lines), -1)
-    reference = landscape.references(points).reshape(len(lines), -1)
+    known = (points[:, :, i] > draws[:, i].min() - width) & (points[:, :, i] < draws[:, i].max() + width)
+    target = values_outwards(landscape, points, known, distances, patience)
+    reference = landscape.references(points.reshape(-1, lines.shape[1])).reshape(target.shape)
     found = []
     for beyond in BEYOND:
         low = float(np.quantile(draws[:, i], beyond)) if open_ends[0] else -math.inf
@@ -133,11 +138,15 @@ def tails_of(
     return sorted(found, key=lambda tail: tail.allowed - tail.probability)[:1]
 
 
-def along(lines: FloatArray, i: int, distances: FloatArray) -> FloatArray:
-    """Return, for each line, points below its centre, the centre, and points above, in increasing order."""
-    points = np.repeat(lines, 2 * len(distances) + 1, axis=0)
-    points[:, i] += np.tile(np.concatenate([-distances[::-1], [0.0], distances]), len(lines))
-    return points
+def centred(landscape: Landscape, lines: FloatArray, i: int, width: float, draws: FloatArray) -> FloatArray:
+    """Return the highest place of each line that a first look finds in the range of the draws.
+
+    A draw may lie in the tail, far from the bulk of its line.
+    """
+    points = along(lines, i, np.geomspace(NEAREST * width, 10.0 * width, N_COARSE))
+    points[:, :, i] = np.clip(points[:, :, i], draws.min(), draws.max())
+    values = landscape.values(points.reshape(-1, lines.shape[1])).reshape(points.shape[:2])
+    return np.asarray(points[np.arange(len(lines)), values.argmax(axis=1)])
 
 
 def tail_share(log_densities: FloatArray, distances: FloatArray, low: float, high: float) -> float:

@@ -21,6 +21,7 @@ from numba.core.imputils import impl_ret_borrowed
 from sterna.engine import callback
 from sterna.engine.moves import log_density_on
 from sterna.ground.compilation import as_pointer, compiled_with_memory, generated_function, intrinsic, overload
+from sterna.ground.plain_reason import in_plain_words
 from sterna.ground.streams import generator_on
 from sterna.ground.user_function import Bridged, CannotCompile, compile_user_function, short_reason
 from sterna.ground.values import REAL
@@ -191,6 +192,6 @@ def compile_entry_once(function: object, source: str, scope: tuple[tuple[str, ob
     returned = types.unliteral(entry.overloads[signature.args].signature.return_type)
     if returned != signature.return_type:
         wanted = "nothing" if signature.return_type == types.none else "a number"
-        raise CannotCompile(f"it returns {returned}, not {wanted}")
+        raise CannotCompile(in_plain_words(f"it returns {returned}, not {wanted}"))
     compiled_entry: object = entry
     return compiled_entry

@@ -29,6 +29,16 @@ def size_check(value: str, shape: tuple[int, ...], what: str) -> list[str]:
     ]
 
 
+def _hint(values: object) -> str:
+    """Say what to do with a wrong gradient that looks like a pair of value and gradient."""
+    if not (isinstance(values, tuple) and len(values) == 2 and np.shape(values[0]) == ()):
+        return ""
+    return (
+        " A gradient is the derivatives alone, without the log-likelihood: give jax.grad(log_likelihood) instead of "
+        "jax.value_and_grad(log_likelihood), or return the second of the two. sterna.JaxTarget needs no gradient."
+    )
+
+
 def _as_array(value: object, label: str) -> FloatArray:
     """Return a gradient, or a part of it, as an array of numbers."""
     found = float_array(value)
@@ -103,10 +113,11 @@ class Pullback:
     def store(self, values: object, x: FloatArray, out: FloatArray, label: str) -> None:
         """Store a gradient in Python, and check its shapes."""
         out[:] = 0.0
-        for v, value in zip(self.variables, self._by_variable(values, label), strict=True):
-            part = _as_array(value, label)
-            if not self.flat and part.shape != v.shape:
-                raise TargetError(f"{label} returned shape {part.shape} for {v.name}, whose shape is {v.shape}.")
+        try:
+            parts = self._by_variable(values, label)
+        except TargetError as error:
+            raise TargetError(f"{error}{_hint(values)}") from None
+        for v, part in zip(self.variables, parts, strict=True):
             slopes = np.ascontiguousarray(part.ravel())
             if v.transform == "simplex":
                 stick_pullback(x[v.start : v.stop], slopes, out[v.start : v.stop])
@@ -133,8 +144,8 @@ class Pullback:
                 )
         return arrays
 
-    def _by_variable(self, values: object, label: str) -> Sequence[object]:
-        """Take a gradient apart."""
+    def _by_variable(self, values: object, label: str) -> Sequence[FloatArray]:
+        """Take a gradient apart, and check its shapes."""
         if self.flat:
             size = self.natural_size
             whole = _as_array(values, label)
@@ -145,4 +156,8 @@ class Pullback:
         if not isinstance(parts, (tuple, list)) or len(parts) != len(self.variables):
             names = ", ".join(v.name for v in self.variables)
             raise TargetError(f"{label} must return one entry for each of {names}, as a tuple in this order.")
-        return parts
+        arrays = [_as_array(part, label) for part in parts]
+        for v, array in zip(self.variables, arrays, strict=True):
+            if array.shape != v.shape:
+                raise TargetError(f"{label} returned shape {array.shape} for {v.name}, whose shape is {v.shape}.")
+        return arrays

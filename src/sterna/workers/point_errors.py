@@ -41,9 +41,10 @@ def raise_at_point(target: PreparedTarget, state: FloatArray, error: Exception) 
         ) from None
     if isinstance(error, NotANumber):
         zero = "density" if "reference" in str(error) else "likelihood"
+        sign = f" Check its sign: it is the logarithm of the {zero}, not minus that." if "+inf" in str(error) else ""
         raise EvaluationError(
             f"The {error}{where}. A log-density must be a number below +inf: return -inf where the {zero} is zero."
-            f"{target.odd_data}"
+            f"{sign}{target.odd_data}"
         ) from None
     if isinstance(error, Mismatch):
         raise_mismatch(target, state, str(error))
