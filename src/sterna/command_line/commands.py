@@ -65,6 +65,13 @@ def commands(context: click.Context) -> None:
     "--explorations", default="auto", metavar="K|auto", show_default=True, help="Explorations of each chain per scan."
 )
 @click.option("--scheme", default="deo", metavar="deo|seo", help="Even and odd swaps, alternating or at random.")
+@click.option(
+    "--path",
+    default="auto",
+    metavar="auto|prior|fitted",
+    show_default=True,
+    help="Begin at the prior, or at a mixture fitted to the modes.",
+)
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option(
     "--workers",
@@ -161,6 +168,7 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: 
         explorer=options["explorer"],
         explorations=_number_or_auto(options["explorations"]),
         scheme=options["scheme"],
+        path=options["path"],
         seed=options["seed"],
         workers=options["workers"],
         progress=make_display(True, warnings=False),

@@ -15,6 +15,7 @@ SPELLING = {
     "explorer": "--explorer",
     "explorations": "--explorations",
     "scheme": "--scheme",
+    "path": "--path",
     "seed": "--seed",
     "workers": "--workers",
 }

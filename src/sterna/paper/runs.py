@@ -96,6 +96,7 @@ def run_case(case: Case, quick: bool, seed: int) -> Row:
         n_rounds=rounds,
         n_scans=scans,
         explorations=case.explorations,
+        path="prior",
         seed=seed,
         progress=False,
     )

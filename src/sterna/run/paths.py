@@ -93,6 +93,8 @@ def reason_against_trial(runtime: Runtime, settings: Settings) -> str:
     least = LEAST_ROUNDS_IF_EXPENSIVE if cost is not None and cost.expensive else LEAST_ROUNDS
     if settings.n_rounds < least:
         return f"a search for modes needs more than n_rounds={settings.n_rounds}"
+    if not settings.auto_chains:
+        return "the number of chains was given"
     if target.program.likelihood_change != 0:
         return "the target has a local change, which is cheaper than an evaluation along another path"
     if not runtime.explorer_is_default or target.explorer is not None:
