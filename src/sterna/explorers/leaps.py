@@ -281,8 +281,8 @@ def components_from(centres: object, factors: object, weights: object) -> Compon
     number, size = middle.shape
     if shape is None or shape.shape not in ((number, size), (number, size, size)) or not are_factors(shape):
         raise OptionError(
-            f"Leaps(factors={shown(factors)}): give standard deviations of shape ({number}, {size}), or lower triangular "
-            f"Cholesky factors of shape ({number}, {size}, {size}), with positive numbers on the diagonal."
+            f"Leaps(factors={shown(factors)}): give standard deviations of shape ({number}, {size}), or lower "
+            f"triangular Cholesky factors of shape ({number}, {size}, {size}), with positive numbers on the diagonal."
         )
     share = np.ones(number) if weights is None else float_array(weights)
     if share is None or share.shape != (number,) or not (share > 0).all() or not np.isfinite(share.sum()):
