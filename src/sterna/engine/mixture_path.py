@@ -109,42 +109,39 @@ def draw_of_path(x: int, data: int, generator: object) -> int:
 
 
 @compiled
-def write_slope_of_q(path: Path, x: FloatPointer, memory: FloatPointer, slope: FloatPointer) -> None:
-    """Write the gradient of log q; the memory has an entry per coordinate and a row of log-densities."""
+def write_slope(path: Path, x: FloatPointer, slope: FloatPointer) -> float:
+    """Write the mixture's part of the gradient of log q, and return the prior's share of the density of q."""
     program, line = path.program, path.line
     log_prior = log_reference(program, x)
     log_total = log_q(path, x, log_prior)
     prior = math.exp(path.mixture[Header.log_prior_share] + log_prior - log_total)
-    # on the line, divided by the share of the prior's density that the mixture's is taken relative to
-    log_on_line = log_total - path.mixture[Header.log_mixture_share]
+    log_on_line, rest = log_total - path.mixture[Header.log_mixture_share], 1.0 - prior
     for i in range(program.dimension):
         slope[i] = 0.0
         log_on_line += log_jacobian(line[i], program.lower[i], program.upper[i])
-    rest = 1.0 - prior
     if rest > NEGLIGIBLE:
         add_mixture_slope(path.mixture, line, path.white, log_on_line, slope)
         for i in range(program.dimension):
             slope[i] = rest * bounded_slope(slope[i] / rest, line[i], program.lower[i], program.upper[i])
-    if prior > NEGLIGIBLE:
-        scratch = offset_pointer(memory, N_LOG_DENSITIES)
-        annealed_gradient(program, x, 0.0, memory, path.white, scratch)
-        for i in range(program.dimension):
-            slope[i] += prior * path.white[i]
+    return prior
 
 
 @compiled
 def gradient_of_path(x: int, beta: float, gradient: int, data: int) -> int:
     """Write the gradient of (1 - beta) log q + beta log(prior * likelihood)."""
     dimension = view(int_pointer(int_pointer(data)[PRIOR])).dimension
-    memory = floats_on_stack(4 * dimension + N_LOG_DENSITIES)
-    path = path_of(data, memory)
-    slope, rest = offset_pointer(memory, 2 * dimension), offset_pointer(memory, 3 * dimension)
+    memory = floats_on_stack(3 * dimension + N_LOG_DENSITIES)
+    path, slope = path_of(data, memory), offset_pointer(memory, 2 * dimension)
     state, out = float_pointer(x), float_pointer(gradient)
-    annealed_gradient(path.program, state, 1.0, rest, out, slope)
-    if beta < 1.0:
-        write_slope_of_q(path, state, rest, slope)
-        for i in range(dimension):
-            out[i] = beta * out[i] + (1.0 - beta) * slope[i]
+    # the gradient of the prior counts in q and in the target, and that of the likelihood in the latter alone
+    prior = write_slope(path, state, slope) if beta < 1.0 else 0.0
+    share = beta + (1.0 - beta) * prior
+    if share > NEGLIGIBLE:
+        annealed_gradient(path.program, state, beta / share, offset_pointer(slope, dimension), out, path.white)
+    for i in range(dimension):
+        out[i] = share * out[i] if share > NEGLIGIBLE else 0.0
+        if beta < 1.0:
+            out[i] += (1.0 - beta) * slope[i]
     return 0
 
 

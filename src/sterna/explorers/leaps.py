@@ -275,19 +275,27 @@ def components_from(centres: object, factors: object, weights: object) -> Compon
     middle, shape = float_array(centres), float_array(factors)
     if middle is None or middle.ndim != 2 or 0 in middle.shape or not np.isfinite(middle).all():
         raise OptionError(
-            f"Leaps(centres={centres!r}): give the centres of the components as finite numbers of shape "
+            f"Leaps(centres={shown(centres)}): give the centres of the components as finite numbers of shape "
             "(components, coordinates)."
         )
     number, size = middle.shape
     if shape is None or shape.shape not in ((number, size), (number, size, size)) or not are_factors(shape):
         raise OptionError(
-            f"Leaps(factors={factors!r}): give standard deviations of shape ({number}, {size}), or lower triangular "
-            f"Cholesky factors of shape ({number}, {size}, {size}), with positive numbers on the diagonal."
+            f"Leaps(factors={shown(factors)}): give standard deviations of shape ({number}, {size}), or lower "
+            f"triangular Cholesky factors of shape ({number}, {size}, {size}), with positive numbers on the diagonal."
         )
     share = np.ones(number) if weights is None else float_array(weights)
     if share is None or share.shape != (number,) or not (share > 0).all() or not np.isfinite(share.sum()):
-        raise OptionError(f"Leaps(weights={weights!r}): give a positive weight for each of the {number} components.")
+        raise OptionError(
+            f"Leaps(weights={shown(weights)}): give a positive weight for each of the {number} components."
+        )
     return Components(share / share.sum(), middle.copy(), shape.copy())
+
+
+def shown(given: object) -> str:
+    """Show numbers by their shape, and anything else as it is."""
+    numbers = float_array(given)
+    return repr(given) if numbers is None or not np.isfinite(numbers).all() else f"<numbers of shape {numbers.shape}>"
 
 
 def are_factors(factors: FloatArray) -> bool:
