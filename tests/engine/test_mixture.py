@@ -15,6 +15,7 @@ from scipy import integrate, stats
 from scipy.special import expit, logsumexp
 
 import sterna
+from sterna.search.mixture import Mixture
 from sterna.target.mixture_target import MixtureTarget
 
 WEIGHTS = np.array([0.5, 0.3, 0.2])
@@ -47,7 +48,7 @@ def target():
 
 
 def set_mixture(prior_share, full=True):
-    target().set_mixture(WEIGHTS, CENTRES, FACTORS if full else SPREADS, prior_share)
+    target().set_mixture(Mixture(WEIGHTS, CENTRES, FACTORS if full else SPREADS, prior_share))
     return target()
 
 
@@ -100,7 +101,7 @@ def test_draws_are_those_of_the_mixture(full):
 def test_q_integrates_to_one_and_its_draws_have_its_density():
     """In one dimension, on an interval, with a quarter of the prior."""
     chosen = MixtureTarget(law("bimodal").target.prepare())
-    chosen.set_mixture(np.array([0.6, 0.4]), np.array([[-0.5], [1.5]]), np.array([[[0.1]], [[0.7]]]), 0.25)
+    chosen.set_mixture(Mixture(np.array([0.6, 0.4]), np.array([[-0.5], [1.5]]), np.array([[[0.1]], [[0.7]]]), 0.25))
     points = np.linspace(-10, 10, 20_001)
     density = np.exp([chosen.log_reference(np.array([point])) for point in points])
     cumulative = integrate.cumulative_simpson(density, x=points, initial=0)

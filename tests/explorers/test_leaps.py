@@ -16,6 +16,7 @@ from scipy import stats
 import sterna
 from sterna.engine.program import EVALUATIONS
 from sterna.explorers.leaps import Leaps, Statistics
+from sterna.search.mixture import Mixture
 from sterna.target.mixture_target import MixtureTarget
 
 WEIGHTS = np.array([0.6, 0.3, 0.1])
@@ -26,7 +27,7 @@ SPREADS = np.array([[0.2], [0.05], [0.6]])
 def mixture_target():
     """A variable on an interval, whose path begins with three components."""
     target = MixtureTarget(law("bimodal").target.prepare())
-    target.set_mixture(WEIGHTS, CENTRES, SPREADS, 0.0)
+    target.set_mixture(Mixture(WEIGHTS, CENTRES, SPREADS, 0.0))
     return target
 
 
@@ -52,7 +53,7 @@ def test_components_are_read_where_the_target_keeps_them():
     target = mixture_target()
     bound = Leaps().bind(target)
     for number, accepted in ((3, 500), (2, 500), (1, 0)):
-        target.set_mixture(np.full(number, 1 / number), CENTRES[:number], SPREADS[:number], 0.0)
+        target.set_mixture(Mixture(np.full(number, 1 / number), CENTRES[:number], SPREADS[:number], 0.0))
         states = draws_of(target)(500)
         after, log_densities, statistics = apply_bound(target, bound, states, 0.0, times=1)
         assert statistics[Statistics.accepted] == pytest.approx(accepted)
