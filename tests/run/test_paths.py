@@ -78,6 +78,22 @@ def test_by_default_the_run_takes_the_path_that_finds_more_mass():
     assert abs(found.log_evidence.value - LOG_EVIDENCE) < 5 * found.log_evidence.error
 
 
+def test_the_table_of_modes(result):
+    """Weights as above; their intervals fail once in 1e5 runs each."""
+    first, second = result.modes
+    for mode, weight, width, centre in zip((first, second), WEIGHTS, WIDTHS, CENTRES, strict=True):
+        low, high = mode.weight.interval(1 - 1e-5)
+        assert low < weight < high
+        assert np.allclose(mode.values["x"], centre, atol=0.2)
+        assert mode.width == pytest.approx(np.full(DIMENSION, width), rel=0.2)
+        assert mode.journeys > 10
+    # most of the prior leads to the wide mode
+    assert first.basin_share < second.basin_share
+    assert first.basin_share + second.basin_share == pytest.approx(1.0)
+    assert "mode  weight" in str(result)
+    assert result.to_dict()["modes"]["modes"][0]["weight"]["value"] == first.weight.value
+
+
 def test_log_likelihoods_are_those_of_the_target(result):
     prepared = TARGET.prepare()
     for state, value in zip(result.states[0, ::200], result.log_likelihood[0, ::200], strict=True):

@@ -30,13 +30,21 @@ def missed_mass(result: "Result") -> str | None:
     share = 1.0 / (1.0 + math.exp(min(result.log_evidence.value - worst.log_mass, 700.0)))
     all_real = all(v.value_type == REAL for v in result.target.space.variables)
     evolution = ', or try explorer="evolution"' if all_real and result.explorer != "evolution" else ""
+    fitted = f'path="fitted" and {longer_run(result, 4)}, or ' if _may_be_fitted(result) else ""
     return (
         f"Mass was missed near {point(result, worst.centre)}{more}: the density there has a log mass of at least "
         f"{worst.log_mass:.2f}, by importance sampling around an optimum, and the draws ({worst.share:.2%} of them are "
         f"there) and the evidence ({result.log_evidence}) allow at most {worst.log_allowed:.2f} (normal: the former is "
         f"below the latter). The posterior has about {share:.0%} of its mass there, so neither draws nor evidence can "
-        f"be trusted. A longer run rarely helps. Use {NEARBY}{evolution}."
+        f"be trusted. A longer run rarely helps. Use {fitted}{NEARBY}{evolution}."
     )
+
+
+def _may_be_fitted(result: "Result") -> bool:
+    """Whether the path could have begun at a fitted mixture, and did not."""
+    space = result.target.space
+    on_lines = all(v.value_type == REAL and not v.periodic for v in space.variables)
+    return on_lines and result.other_path is None and (space.map is None or not space.map.mixes)
 
 
 def evidence_too_large(result: "Result") -> str | None:

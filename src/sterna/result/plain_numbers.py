@@ -43,6 +43,7 @@ def plain_numbers(result: "Result") -> dict[str, Any]:
         "diverged": result.diverged.tolist(),
         "search": result.search.to_dict(),
         "path": settings.path,
+        "modes": result.modes.to_dict(),
         "other_path": None if result.other_path is None else result.other_path.to_dict(),
         "timing": result.timing,
         "summary": result.summary,

@@ -75,6 +75,9 @@ def _write(result: "Result", console: Console, max_rows: int) -> None:
     for name, text in facts(result):
         grid.add_row(name, text)
     console.print(grid)
+    if len(result.modes) > 1:
+        console.print()
+        console.print(str(result.modes), soft_wrap=True, markup=False)
     for warning in result.warnings:
         console.print(f"\n[yellow]Warning:[/yellow] {escape(warning)}", soft_wrap=long)
     for note in dict.fromkeys(result.notes):

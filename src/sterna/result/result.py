@@ -17,6 +17,7 @@ from sterna.ground.attributes import explains_attributes
 from sterna.reference.space import coordinates_of, dims_of
 from sterna.result.evidence_table import EvidenceTable
 from sterna.result.expectation import expectation
+from sterna.result.mode_table import Modes
 from sterna.result.other_names import ITEM, OTHER_NAMES
 from sterna.result.other_path import OtherPath
 from sterna.result.rounds import Rounds
@@ -81,6 +82,8 @@ class Result:
     """What is worth knowing but no reason to worry, such as why a function was not compiled."""
     search: Check = field(default_factory=Check, repr=False)
     """The search for mass that the run has missed: how many climbs, how many optima, and what was missed."""
+    modes: Modes = field(default_factory=Modes, repr=False)
+    """The modes of the target that climbs or draws have found, if all variables are real: a table."""
     why_path: str = ""
     """Why the path began where it did, if the run chose that."""
     other_path: OtherPath | None = field(default=None, repr=False)

@@ -31,6 +31,7 @@ from sterna.run.given import as_explorer, as_target, is_pymc
 from sterna.run.keywords import HINTS
 from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
+from sterna.run.modes import find_modes
 from sterna.run.options import Options, check_flag, make_settings
 from sterna.run.paths import along, check_path, evaluations_of_paths, other_path, records_of, settings_of_user
 from sterna.run.runtime import Runtime
@@ -308,7 +309,7 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
     rounds = Rounds([*state.rounds, summarise(state)])
     began = time.perf_counter()
     with runtime.display.working("searching for missed mass"):
-        check = check_at_end(runtime, state, rounds[-1].log_evidence)
+        check = check_at_end(found, state, rounds[-1].log_evidence)
     return Result(
         target=sampled_target(target),
         explorer=bound.chosen(state.tuned.parameters) or found.explorer.name,
@@ -318,6 +319,7 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
         evaluations=evaluations + check.evaluations,
         gradient_evaluations=gradients + check.gradients,
         search=check,
+        modes=find_modes(runtime, state, check.found, rounds[-1].log_evidence),
         why_path=state.why_path,
         other_path=other_path(runtime, state),
         diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),

@@ -41,6 +41,9 @@ FOR_CLIMBS, FOR_TAILS = 0.4, 0.3
 # longer than to evaluate a cheap likelihood there, and grows as the square of the dimension.
 MAX_CLIMBS, MAX_COORDINATES = 10_000, 100_000
 
+# Seeds of searches in different rounds differ in bits that users' seeds rarely have.
+SEED_BITS = 40
+
 # More draws than this are thinned before they are compared with ellipsoids.
 MAX_DRAWS = 4000
 
@@ -55,13 +58,20 @@ LEAST_SHARE = 0.02
 @np.errstate(all="ignore")
 def search_for_modes(runtime: Runtime, state: RunState) -> Search:
     """Climb from all kinds of starts in an early round, for a mixture from which the path may begin."""
+    draws = _kept_draws(state)
+    if _reason_to_skip(runtime, draws):
+        return state.search
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
     # what the whole run would take along this path; the rounds double
     settings = state.settings
     rounds_left = 2 ** (settings.n_rounds + 1) - 2 ** (state.round_number + 1) + settings.n_scans
     whole = 1.0 + rounds_left / (2 ** (state.round_number + 1) - 2)
     budget = int(SHARE_FOR_MODES * whole * _budget(runtime, state, 1.0))
-    return _searched(landscape, runtime, state, _kept_draws(state), budget, state.search)
+    try:
+        return _searched(landscape, runtime, state, draws, budget, state.search)
+    except Exception:
+        # a run must not end because of it
+        return state.search
 
 
 def points_of_draws(runtime: Runtime, state: RunState) -> FloatArray:
@@ -99,7 +109,7 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
         budget -= landscape.cost_of(state.search)
     every = -(-len(draws) // MAX_DRAWS)
     known = Draws(landscape.points_of(draws[::every]), _n_journeys(state), log_evidence)
-    check = Check(climbs=state.search.climbs, optima=len(state.search.optima))
+    check = Check(climbs=state.search.climbs, optima=len(state.search.optima), found=state.search)
     try:
         for_one = cost_of_mass(int(landscape.free.sum()))
         # climbs are of no use if nothing is left to estimate a mass
@@ -107,7 +117,7 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
         for_tails = FOR_TAILS if open_ends.any() else 0.0
         for_climbs = int(min((FOR_CLIMBS + FOR_TAILS - for_tails) * budget, budget - for_one))
         found = _searched(landscape, runtime, state, draws, for_climbs, state.search)
-        check = replace(check, climbs=found.climbs, optima=len(found.optima))
+        check = replace(check, climbs=found.climbs, optima=len(found.optima), found=found)
         rng = np.random.default_rng([state.settings.seed, state.round_number, 1])
         for_mass = min(budget, max(int((1.0 - for_tails) * budget), landscape.spent + for_one)) - landscape.spent
         masses, estimated = discrepancies(landscape, found.optima, known, for_mass, rng)
@@ -160,21 +170,24 @@ def _searched(
     if budget < cost_of_climb(runtime.target.dimension):
         return before
     count = min(MAX_CLIMBS, budget, 100 + MAX_COORDINATES // runtime.target.dimension)
-    starts = landscape.points_of(_starts(runtime, state, draws, count))
+    states, independent = _starts(runtime, state, draws, count)
     scales = _scales(around_mean(landscape.periods, landscape.points_of(draws)))
-    found = search(landscape, starts, scales, budget, before)
-    return Search(
-        found.optima,
-        found.climbs,
-        before.evaluations + landscape.evaluations,
-        before.gradients + landscape.gradients,
+    found = search(landscape, landscape.points_of(states), scales, budget, before, independent)
+    return replace(
+        found,
+        evaluations=before.evaluations + landscape.evaluations,
+        gradients=before.gradients + landscape.gradients,
     )
 
 
-def _starts(runtime: Runtime, state: RunState, draws: FloatArray, count: int) -> FloatArray:
-    """Return starting states: half from the reference, the others from chains and draws, the best ones first."""
+def _starts(runtime: Runtime, state: RunState, draws: FloatArray, count: int) -> tuple[FloatArray, BoolArray]:
+    """Return starting states, and which are independent draws of the reference.
+
+    These are half of them; the others are states of chains and draws, the best ones first.
+    """
     half = count // 2 + 1
-    reference = runtime.draw_reference(state.settings.seed, 2 * half)[half if state.is_sampling else 0 :][:half]
+    # every search has its own draws
+    reference = runtime.draw_reference(state.settings.seed ^ (state.round_number << SEED_BITS), half)
     free = runtime.target.program.value_type == REAL
     chains = np.concatenate([copy.states[copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf] for copy in state.copies])
     some = draws[:: max(1, len(draws) // half)]
@@ -183,7 +196,8 @@ def _starts(runtime: Runtime, state: RunState, draws: FloatArray, count: int) ->
     groups += [np.concatenate([draws[[int(_log_likelihoods(state).argmax())]], some])]
     if not free.all() and runtime.target.program.log_reference == 0:
         groups.append(with_other_integers(some, reference, free))
-    return in_turn(groups)[:count]
+    independent = [np.full(len(group), number < 2, dtype=np.bool_) for number, group in enumerate(groups)]
+    return in_turn(groups)[:count], in_turn(independent)[:count]
 
 
 def _scales(points: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sterna.search.light_reference import UpperTail
 from sterna.search.missed_mass import Discrepancy
+from sterna.search.search import Search
 from sterna.search.tails import Tail
 
 
@@ -24,6 +25,8 @@ class Check:
     """Tails of which the draws have found too little, because the reference is lighter than the target."""
     upper_tail: UpperTail = field(default_factory=UpperTail)
     """The highest log-likelihoods of the draws, which tell whether the reference has lighter tails than the target."""
+    found: Search = field(default_factory=Search)
+    """The optima."""
     evaluations: int = 0
     gradients: int = 0
     skipped: str = ""

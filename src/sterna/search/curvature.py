@@ -30,6 +30,8 @@ class Optimum:
     value: float
     factor: FloatArray
     """Cholesky factor of the inverse curvature of the real coordinates; one number per coordinate beyond MAX_FULL."""
+    basin: int = 0
+    """How many independent draws of the reference have led here."""
 
     @cached_property
     def ellipsoid(self) -> Ellipsoid:

@@ -86,7 +86,7 @@ def first_mixture(optima: Sequence[Optimum], points: FloatArray, log_evidence: f
     for cloud in clouds(outside):
         log_masses.append(log_evidence + math.log(len(cloud) / len(points)))
         centres.append(cloud.mean(axis=0))
-        factors.append(_factor(shrunk(np.atleast_2d(np.cov(cloud.T)), len(cloud))))
+        factors.append(_factor_of_cloud(cloud))
     if not centres:
         return None
     order = np.argsort(-np.array(log_masses), kind="stable")[:MAX_COMPONENTS]
@@ -107,7 +107,7 @@ def refitted(mixture: Mixture, points: FloatArray) -> Mixture:
     new = clouds(points[nearest < 0])[: MAX_COMPONENTS - len(counts)]
     if new:
         centres = np.concatenate([centres, [cloud.mean(axis=0) for cloud in new]])
-        factors = np.concatenate([factors, [_factor(shrunk(np.cov(cloud.T), len(cloud))) for cloud in new]])
+        factors = np.concatenate([factors, [_factor_of_cloud(cloud) for cloud in new]])
         counts = np.concatenate([counts, [len(cloud) for cloud in new]])
     shares = (counts + 0.5) / (counts + 0.5).sum()
     return Mixture(weights_of(np.log(shares)), centres, factors, mixture.prior_share)
@@ -123,7 +123,7 @@ def with_clouds(mixture: Mixture, points: FloatArray) -> Mixture:
         return mixture
     weights = np.concatenate([mixture.weights, np.full(len(new), EQUAL_SHARE / len(mixture.weights))])
     centres = np.concatenate([mixture.centres, [cloud.mean(axis=0) for cloud in new]])
-    factors = np.concatenate([mixture.factors, [_factor(shrunk(np.cov(cloud.T), len(cloud))) for cloud in new]])
+    factors = np.concatenate([mixture.factors, [_factor_of_cloud(cloud) for cloud in new]])
     return Mixture(weights / weights.sum(), centres, factors, mixture.prior_share)
 
 
@@ -165,8 +165,9 @@ def _inflated(factor: FloatArray, dimension: int) -> FloatArray:
     return np.diag(wide) if wide.ndim == 1 else wide
 
 
-def _factor(covariance: FloatArray) -> FloatArray:
+def _factor_of_cloud(points: FloatArray) -> FloatArray:
     """Return the factor of a cloud's component."""
+    covariance = shrunk(np.atleast_2d(np.cov(points.T)), len(points))
     if len(covariance) > MAX_FULL:
         return np.asarray(np.sqrt(INFLATION * np.diag(covariance)))
     return np.asarray(np.linalg.cholesky(INFLATION * covariance))

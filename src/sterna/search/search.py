@@ -38,11 +38,19 @@ class Search:
     gradients: int = 0
 
 
-def search(landscape: Landscape, starts: FloatArray, scales: FloatArray, budget: int, before: Search) -> Search:
+def search(
+    landscape: Landscape,
+    starts: FloatArray,
+    scales: FloatArray,
+    budget: int,
+    before: Search,
+    independent: BoolArray | None = None,
+) -> Search:
     """Climb from starts, in their order, until `budget` evaluations are spent; go on from the optima found before.
 
-    With the first half of the budget, climbs end as soon as one evaluation tells whose hill they are on. With the
-    rest they end only near an optimum, because what is far from a hill may hide another.
+    `independent` says which starts are independent draws of the reference. With the first half of the budget, climbs
+    end as soon as one evaluation tells whose hill they are on. With the rest they end only near an optimum, because
+    what is far from a hill may hide another.
     """
     hills, done, cut_off = [hill_of(landscape, optimum) for optimum in before.optima], 0, 0
     began, largest = landscape.spent, min(LARGEST_WAVE, max(SMALLEST_WAVE, MAX_COORDINATES // len(scales)))
@@ -56,7 +64,8 @@ def search(landscape: Landscape, starts: FloatArray, scales: FloatArray, budget:
             if len(wave) < min(SMALLEST_WAVE, last - done):
                 break
             spent = landscape.spent
-            hills, unfinished = climb_wave(landscape, wave, scales, hills, far, until)
+            counted = np.zeros(len(wave), dtype=bool) if independent is None else independent[done : done + len(wave)]
+            hills, unfinished = climb_wave(landscape, wave, scales, hills, far, until, counted)
             done, cut_off = done + len(wave), cut_off + unfinished
             cost = max(1.5 * (landscape.spent - spent) / len(wave), 2.0)
             size = min(4 * size, largest)
@@ -64,15 +73,39 @@ def search(landscape: Landscape, starts: FloatArray, scales: FloatArray, budget:
 
 
 def climb_wave(
-    landscape: Landscape, wave: FloatArray, scales: FloatArray, hills: list[Hill], far: bool, until: int
+    landscape: Landscape,
+    wave: FloatArray,
+    scales: FloatArray,
+    hills: list[Hill],
+    far: bool,
+    until: int,
+    counted: BoolArray,
 ) -> tuple[list[Hill], int]:
-    """Climb from some starts; return the hills with those that were found, and how many climbs were cut off."""
+    """Climb from some starts; return the hills with those that were found, and how many climbs were cut off.
+
+    Each hill counts the climbs among `counted` that have led to it.
+    """
     ended = climb(landscape, wave, scales, Leaving(hills, landscape, far), until)
     found = list(hills)
     for k in np.argsort(-ended.values, kind="stable"):
         if np.isfinite(ended.values[k]) and not ended.stopped[k]:
             _add(landscape, found, ended.points[k], float(ended.values[k]), ended.steps[k], until)
+    found = _with_basins(landscape, found, ended.points[counted], ended.values[counted], far)
     return sorted(found, key=lambda hill: -hill.optimum.log_mass)[:MAX_OPTIMA], ended.cut_off
+
+
+def _with_basins(
+    landscape: Landscape, hills: list[Hill], points: FloatArray, values: FloatArray, far: bool
+) -> list[Hill]:
+    """Return the hills with the climbs that ended at their optimum, or were left on their way to it."""
+    left, counted = np.ones(len(points), dtype=bool), []
+    for hill in hills:
+        here = hill.optimum.ellipsoid.distances(points, landscape) < SAME
+        here = left & (here | hill.holds(landscape, points, values, far))
+        left &= ~here
+        optimum = replace(hill.optimum, basin=hill.optimum.basin + int(here.sum()))
+        counted.append(replace(hill, optimum=optimum) if here.any() else hill)
+    return counted
 
 
 def cost_of_climb(dimension: int) -> int:

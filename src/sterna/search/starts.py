@@ -1,8 +1,13 @@
 """Where climbs begin: draws from the reference, states of the chains, draws from the target."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import numpy as np
 
 from sterna.types import BoolArray, FloatArray, IntArray
+
+Rows = TypeVar("Rows", FloatArray, BoolArray)
 
 
 def along_the_diagonal(draws: FloatArray, free: BoolArray) -> FloatArray:
@@ -35,7 +40,8 @@ def with_other_integers(targets: FloatArray, references: FloatArray, free: BoolA
     return np.asarray(points)
 
 
-def in_turn(groups: list[FloatArray]) -> FloatArray:
+def in_turn(groups: Sequence[Rows]) -> Rows:
     """Return the rows of all groups: the first of each, then the second of each, as long as there are any."""
     turns = np.concatenate([np.arange(len(group)) for group in groups])
-    return np.asarray(np.concatenate(groups)[np.argsort(turns, kind="stable")])
+    rows: Rows = np.concatenate(groups)[np.argsort(turns, kind="stable")]
+    return rows

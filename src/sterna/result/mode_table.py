@@ -1,0 +1,139 @@
+"""The modes of the target: a table of where they are, what they weigh, and how well a search finds them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sterna.search.modes import Unseen
+from sterna.tuning.estimate import Estimate
+from sterna.types import FloatArray
+
+# So many scalars of a mode's position are printed.
+MAX_SCALARS = 4
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One mode of the target."""
+
+    values: Mapping[str, NDArray[Any]]
+    """The variables at its centre."""
+    width: FloatArray
+    """Standard deviation of every stored coordinate, by the covariance of the mode's largest component."""
+    weight: Estimate
+    """Share of the target's draws that belong to it."""
+    basin_share: float
+    """Share of the climbs from independent draws of the reference that led to it."""
+    journeys: int
+    """How many journeys brought draws to it: replicas that came from the reference, and stayed until they went back."""
+    of_all: Estimate
+    """Log evidence of all modes together."""
+
+    @property
+    def log_evidence(self) -> Estimate:
+        """Log evidence of the mode alone: that of all modes, times its weight."""
+        value, error = self.weight.value, self.weight.error
+        if value == 0.0:
+            return Estimate(-math.inf, math.nan)
+        return Estimate(
+            self.of_all.value + math.log(value), math.hypot(self.of_all.error, error / value), self.of_all.freedom
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return numbers and lists that JSON can hold."""
+        return {
+            "values": {name: np.asarray(value).tolist() for name, value in self.values.items()},
+            "width": self.width.tolist(),
+            "weight": self.weight.to_dict(),
+            "basin_share": self.basin_share,
+            "journeys": self.journeys,
+            "log_evidence": self.log_evidence.to_dict(),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Modes:
+    """The modes that were found, the one of largest weight first, as a sequence that prints as a table.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> def log_likelihood(x):
+    ...     return -0.5 * (abs(x) - 4) ** 2
+    >>> modes = sterna.sample(log_likelihood, {"x": sterna.Normal(0, 5)}, progress=False).modes
+    >>> len(modes), round(abs(float(modes[0].values["x"])))
+    (2, 4)
+    """
+
+    table: tuple[Mode, ...] = ()
+    unseen: Unseen = field(default_factory=Unseen)
+    """The share of the reference from which climbs lead to modes that were not found."""
+    outside: Estimate = field(default_factory=lambda: Estimate(0.0, math.nan))
+    """Share of the target's draws that belong to none."""
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, index: int) -> Mode:
+        return self.table[index]
+
+    def __iter__(self) -> Iterator[Mode]:
+        return iter(self.table)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        if not self.table:
+            return "No modes were looked for."
+        rows = [["mode", "weight", "log evidence", "basin share", "journeys", "width", "centre"]]
+        rows += [self._row(number, mode) for number, mode in enumerate(self.table)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*lines, self.detection_limit])
+
+    @staticmethod
+    def _row(number: int, mode: Mode) -> list[str]:
+        scalars = [
+            f"{name}={entry:.4g}" if np.ndim(value) == 0 else f"{name}[{index}]={entry:.4g}"
+            for name, value in mode.values.items()
+            for index, entry in enumerate(np.ravel(value))
+        ]
+        more = ", ..." if len(scalars) > MAX_SCALARS else ""
+        width = math.exp(float(np.log(np.maximum(mode.width, 1e-300)).mean()))
+        return [
+            str(number),
+            f"{mode.weight:.3f}",
+            f"{mode.log_evidence:.2f}" if mode.weight.value > 0 else "-",
+            f"{mode.basin_share:.2%}",
+            str(mode.journeys),
+            f"{width:.3g}",
+            ", ".join(scalars[:MAX_SCALARS]) + more,
+        ]
+
+    @property
+    def detection_limit(self) -> str:
+        """Which modes may not have been found, in words."""
+        found = self.unseen
+        if found.climbs == 0:
+            return "No climb from an independent draw of the reference has ended, so modes may be missing."
+        return (
+            f"{found.climbs} climbs from independent draws of the reference: modes that were not found are led to from "
+            f"about {found.share:.2%} of the reference, at most {found.upper:.2%} (95 %)."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return numbers and lists that JSON can hold."""
+        return {
+            "modes": [mode.to_dict() for mode in self.table],
+            "unseen_share": self.unseen.share,
+            "unseen_upper": self.unseen.upper,
+            "climbs": self.unseen.climbs,
+            "outside": self.outside.to_dict(),
+        }

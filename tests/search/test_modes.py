@@ -1,0 +1,119 @@
+"""Modes of a mixture, basins of attraction with exact shares, and what climbs may have missed."""
+
+import math
+
+import numpy as np
+import pytest
+from landscapes import FunctionLandscape
+
+from sterna.result.mode_table import Mode, Modes
+from sterna.search.mixture import Mixture, clouds, first_mixture, refitted, with_clouds
+from sterna.search.modes import Unseen, modes_of, unseen
+from sterna.search.search import Search, search
+from sterna.tuning.share import Share
+
+
+def mixture_of(*components):
+    """Return a mixture in one dimension of (weight, centre, standard deviation)."""
+    weights, centres, spreads = (np.array(column, dtype=np.float64) for column in zip(*components, strict=True))
+    return Mixture(weights / weights.sum(), centres[:, None], spreads[:, None, None])
+
+
+@pytest.mark.parametrize(
+    ("components", "modes"),
+    [
+        ([(1, -4, 1), (2, 4, 1)], [1, 0]),
+        # no dip: two overlapping halves of one mode
+        ([(1, -0.8, 1), (1, 0.8, 1), (1, 9, 1)], [0, 0, 1]),
+        # a low and wide one between two modes joins one of them, but does not make them one
+        ([(1, -4, 1), (1, 4, 1), (0.04, 0, 15)], [0, 1, 0]),
+        # a ridge is one mode, from end to end
+        ([(1, k, 1) for k in range(8)], [0] * 8),
+        # a spike on a slab is not a mode of its own: there is no dip around it, on the way to the slab's centre
+        ([(1, 0, 0.01), (1, 0.001, 1)], [0, 0]),
+    ],
+)
+def test_components_without_a_dip_between_them_are_one_mode(components, modes):
+    assert modes_of(mixture_of(*components)).tolist() == modes
+
+
+def test_climbs_count_the_basins_of_optima():
+    """Two parabolas meet at 1, so that from 5/9 of [-4, 5] a climb leads to -1, and from the rest to 3.
+
+    A first step that is longer than the way to the border may cross it: that is 3 % of the starts at most.
+    """
+
+    def log_density(points):
+        x = points[:, 0]
+        return np.where(x < 1.0, -0.5 * (x + 1.0) ** 2, -0.5 * (x - 3.0) ** 2)
+
+    # counted starts are uniform; others, all on one side, must not count
+    number = 1500
+    starts = np.random.default_rng(5).uniform(-4.0, 5.0, number)[:, None]
+    starts[1::2] = 4.0
+    counted = np.arange(number) % 2 == 0
+    found = search(FunctionLandscape(log_density, 1), starts, np.ones(1), 10**6, Search(), counted)
+    basins = {round(float(one.point[0])): one.basin for one in found.optima}
+    left = counted & (starts[:, 0] < 1.0)
+    assert basins[-1] + basins[3] == counted.sum()
+    assert abs(basins[-1] - left.sum()) <= 0.03 * counted.sum()
+
+
+def test_the_bound_of_what_is_unseen():
+    """Good and Turing's estimate; with no mode seen just once, the bound is 3 / n."""
+    assert unseen(np.array([700, 300])) == Unseen(1000, 0)
+    assert Unseen(1000, 0).share == 0.0
+    assert Unseen(1000, 0).upper == pytest.approx(-math.log(0.05) / 1000, rel=1e-6)
+    some = unseen(np.array([997, 1, 1, 1]))
+    assert some.share == 0.003
+    assert 0.007 < some.upper < 0.008
+    assert Unseen().share == Unseen().upper == 1.0
+
+
+def test_the_bound_covers_what_is_unseen():
+    """20 basins of unequal shares and 30 climbs: the true unseen share exceeds the 95 % bound in few of 2000 trials.
+
+    Poisson's bound is for the number of modes seen once, which estimates the unseen share; false-alarm rate below 1e-6.
+    """
+    rng = np.random.default_rng(8)
+    shares = 0.7 ** np.arange(20)
+    shares /= shares.sum()
+    beyond = 0
+    for _ in range(2000):
+        counts = rng.multinomial(30, shares)
+        beyond += shares[counts == 0].sum() > unseen(counts).upper
+    assert beyond < 0.05 * 2000 + 5 * math.sqrt(0.05 * 0.95 * 2000)
+
+
+def test_a_mixture_follows_draws_and_keeps_what_they_do_not_know():
+    rng = np.random.default_rng(3)
+    first = mixture_of((1, -4, 0.5), (1, 4, 0.5))
+    # the first component is in fact at -3.5 with standard deviation 0.2; the second has no draws; a third is new
+    draws = np.concatenate([rng.normal(-3.5, 0.2, 4000), rng.normal(20.0, 2.0, 1000)])[:, None]
+    fitted = refitted(first, draws)
+    assert fitted.centres[:, 0] == pytest.approx([-3.5, 4.0, 20.0], abs=0.2)
+    assert fitted.factors[:, 0, 0] == pytest.approx([0.2 * math.sqrt(1.5), 0.5, 2.0 * math.sqrt(1.5)], rel=0.05)
+    assert fitted.weights[1] > 0.03
+    assert fitted.weights[0] > 3 * fitted.weights[2]
+    added = with_clouds(first, np.concatenate([draws, np.full((5, 1), 50.0)]))
+    assert len(added.weights) == 3
+    assert added.weights.sum() == pytest.approx(1.0)
+
+
+def test_a_cloud_of_draws_is_a_component_beside_optima():
+    """A slab under a spike is no optimum."""
+    draws = np.random.default_rng(4).normal(0.0, 1.0, (300, 6))
+    assert len(clouds(draws)) == 1
+    mixture = first_mixture([], draws, 2.0)
+    assert mixture.centres.shape == (1, 6)
+    assert first_mixture([], draws[:5], 2.0) is None
+
+
+def test_modes_print_as_a_table():
+    mode = Mode({"x": np.array([1.0, 2.0])}, np.array([0.1, 0.4]), Share.of(0.25, 100), 0.125, 7, Share.of(0.5, 1e6))
+    text = str(Modes((mode,), Unseen(8, 0)))
+    assert "x[0]=1, x[1]=2" in text
+    assert "12.50%" in text
+    assert "0.2" in text
+    assert mode.log_evidence.value == pytest.approx(0.5 + math.log(0.25))
+    assert str(Modes()) == "No modes were looked for."
