@@ -42,9 +42,10 @@ class Round(ctypes.Structure):
 
     _NUMBERS = ("chains", "n_scans", "batches", "seed", "copy", "number")
     _ARRAYS = (
-        "schedule", "widths", "pivot", "centre", "states", "log_densities", "chain_of", "replica_of", "leg", "accepted",
-        "before", "statistics", "rejection", "second_rejection", "stone_scale", "stone_sum", "bridge", "moments",
-        "zeros", "trips", "positions", "draws", "log_likelihood", "within", "scale", "height",
+        "schedule", "widths", "doublings", "pivot", "centre", "states", "log_densities", "chain_of", "replica_of",
+        "leg", "accepted", "before", "statistics", "rejection", "second_rejection", "stone_scale", "stone_sum",
+        "bridge", "moments", "zeros", "trips", "positions", "draws", "log_likelihood", "energies", "within", "scale",
+        "height",
     )  # fmt: skip
     _fields_ = [(name, ctypes.c_int64) for name in _NUMBERS] + [(name, ctypes.c_void_p) for name in _ARRAYS]
 

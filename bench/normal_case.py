@@ -9,11 +9,13 @@ from numba import njit, types
 from report import Row, agreement, clock, race
 
 import sterna
-from sterna.engine.program import EXPLORE, view
+from sterna.engine.program import EVALUATIONS, EXPLORE, view
 from sterna.engine.record import new_record
 from sterna.engine.round import Plan, call_explore, new_copy, run_scans
 from sterna.engine.schemes import DEO
+from sterna.explorers.shared.slice_widths import Parameters
 from sterna.ground.compilation import address_of, as_pointer, row
+from sterna.ground.rows import columns
 from sterna.ground.streams import new_stream, scan_key, start_stream
 
 SEED = 1
@@ -74,10 +76,9 @@ class Case:
     states: Any
     log_densities: Any
 
-    @property
-    def widths(self) -> Any:
-        """Return the slice widths, in the layout that C uses."""
-        return np.ascontiguousarray(self.parameters[:, 2 : 2 + self.dimension])
+    def field(self, field: Any) -> Any:
+        """Return a field of the slice explorer's parameters, in the layout that C uses."""
+        return np.ascontiguousarray(columns(self.parameters, field, self.dimension))
 
     @property
     def label(self) -> str:
@@ -92,13 +93,14 @@ def tuned_case(dimension: int, chains: int) -> Case:
     copy, stream = new_copy(chains, dimension), new_stream()
     copy.states[:] = run.posterior["x"].values[0, -chains:]
     copy.log_densities[:, :2] = [target.log_densities(x) for x in copy.states]
-    parameters = np.tile([dimension, dimension, *np.ones(2 * dimension)], (chains, 1))
+    rng = np.random.default_rng(SEED)
+    parameters = np.tile(explorer.bind(target).start(lambda n: rng.standard_normal((n, dimension))), (chains, 1))
     for pilot in range(PILOT_ROUNDS):
         statistics = np.zeros((chains, 2 * dimension))
         plan = make_plan(target, explorer, run.schedule, parameters, PILOT_SCANS)
         explore_scans(plan, copy, statistics, pilot * PILOT_SCANS, (pilot + 1) * PILOT_SCANS - 1, stream)
         parameters = explorer.bind(target).tune(parameters, statistics)
-    copy.log_densities[:, 2] = 0.0
+    copy.log_densities[:, EVALUATIONS] = 0.0
     return Case(dimension, chains, run.schedule, parameters, copy.states, copy.log_densities)
 
 
@@ -106,13 +108,15 @@ def race_slices(case: Case, target: Any, n_scans: int, limit: float | None, labe
     """Compare exploration without communication, per likelihood evaluation."""
     library = native.build("normal", DIMENSION=case.dimension)
     plan = make_plan(target, sterna.Slice(), case.schedule, case.parameters, n_scans)
-    copy, stream, widths = new_copy(case.chains, case.dimension), new_stream(), case.widths
+    copy, stream = new_copy(case.chains, case.dimension), new_stream()
+    widths, doublings = case.field(Parameters.widths), case.field(Parameters.doublings)
     sums = np.zeros((2, case.chains, 2 * case.dimension))
     states, log_densities = case.states.copy(), case.log_densities.copy()
 
     def run_c() -> float:
         states[:], log_densities[:], sums[0] = case.states, case.log_densities, 0.0
-        arrays = [native.address(array) for array in (case.schedule, widths, states, log_densities, sums[0])]
+        given = case.schedule, widths, doublings, states, log_densities, sums[0]
+        arrays = [native.address(array) for array in given]
         first, last, chains, seed = (native.integer(number) for number in (1, n_scans, case.chains, SEED))
         return clock(lambda: library.explore_scans(first, last, chains, seed, *arrays))
 
@@ -176,8 +180,8 @@ def _c_round(case: Case, plan: Plan, side: _Side, n_scans: int) -> tuple[native.
     """Return the C program's round, and the arrays it points to."""
     arrays = {
         **side.copy._asdict(), **side.record._asdict(), **native.ziggurat(),
-        "schedule": case.schedule, "widths": case.widths, "pivot": plan.pivot, "centre": plan.centre,
-        "statistics": side.statistics,
+        "schedule": case.schedule, "pivot": plan.pivot, "centre": plan.centre, "statistics": side.statistics,
+        "widths": case.field(Parameters.widths), "doublings": case.field(Parameters.doublings),
     }  # fmt: skip
     numbers = {
         "chains": case.chains, "n_scans": n_scans, "batches": side.record.scans.size,
@@ -187,6 +191,6 @@ def _c_round(case: Case, plan: Plan, side: _Side, n_scans: int) -> tuple[native.
 
 
 def _row(label: str, seconds: list[float], log_densities: list[Any], limit: float | None, same: str) -> Row:
-    evaluations = [float(part[:, 2].sum()) for part in log_densities]
+    evaluations = [float(part[:, EVALUATIONS].sum()) for part in log_densities]
     c, ours = (1e9 * time / count for time, count in zip(seconds, evaluations, strict=True))
     return Row(label, c, ours, ours / c, limit, f"{same}; {evaluations[0]:.0f} evaluations each")

@@ -8,6 +8,7 @@ from normal_case import SEED, explore_scans, make_plan
 from report import Row, agreement, clock, race
 
 import sterna
+from sterna.engine.program import N_LOG_DENSITIES
 from sterna.engine.round import new_copy
 from sterna.ground.streams import new_stream
 
@@ -18,7 +19,8 @@ def race_spins(size: int, chains: int, n_scans: int, limit: float) -> Row:
     explorer, schedule = target.explorer, np.linspace(0.0, 1.0, chains)
     library = native.build("spins", SIZE=size)
     start = np.where(np.random.default_rng(SEED).random((chains, sites)) < 0.5, -1.0, 1.0)
-    log_densities = np.array([[*target.log_densities(state), 0.0, 0.0] for state in start])
+    log_densities = np.zeros((chains, N_LOG_DENSITIES))
+    log_densities[:, :2] = [target.log_densities(state) for state in start]
     parameters = np.tile(explorer.bind(target).start(lambda n: start), (chains, 1))
     plan = make_plan(target, explorer, schedule, parameters, n_scans)
     copy, stream, statistics = new_copy(chains, sites), new_stream(), np.zeros((chains, 9))

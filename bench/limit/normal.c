@@ -12,8 +12,7 @@
 #error "compile with -DDIMENSION=..."
 #endif
 
-#define MAX_DOUBLINGS 30
-#define MAX_SHRINKS 500
+#define MAX_SHRINKS 2000
 #define REFRESH_EVERY 64
 
 /* The default precision is 5: log L = -(5 - 1) / 2 |x|^2. */
@@ -70,11 +69,11 @@ static inline struct density density_at(struct point *point, int i, double posit
 
 /* Neal's test (2003, figure 6); ends are evaluated only when needed; NaN marks those not yet evaluated. */
 static inline int reachable(
-    struct point *point, int i, double beta, double start, double candidate, double level, double width,
+    struct point *point, int i, double beta, double start, double candidate, double level, int doublings,
     struct interval ends)
 {
     int apart = 0;
-    while (ends.right - ends.left > 1.1 * width) {
+    for (int halving = 0; halving < doublings; halving++) {
         double middle = 0.5 * (ends.left + ends.right);
         if ((start < middle) != (candidate < middle))
             apart = 1;
@@ -101,15 +100,15 @@ static inline int reachable(
 
 /* Neal's doubling (figure 4); returns the number of doublings. */
 static inline int find_interval(
-    struct point *point, int i, double beta, double start, double level, double width, struct stream *stream,
-    struct interval *ends)
+    struct point *point, int i, double beta, double start, double level, double width, int max_doublings,
+    struct stream *stream, struct interval *ends)
 {
     int doublings = 0;
     ends->left = start - width * uniform(stream);
     ends->right = ends->left + width;
     ends->at_left = density_at(point, i, ends->left, beta).annealed;
     ends->at_right = density_at(point, i, ends->right, beta).annealed;
-    while (doublings < MAX_DOUBLINGS && (ends->at_left >= level || ends->at_right >= level)) {
+    while (doublings < max_doublings && (ends->at_left >= level || ends->at_right >= level)) {
         if (uniform(stream) < 0.5) {
             ends->left -= ends->right - ends->left;
             ends->at_left = density_at(point, i, ends->left, beta).annealed;
@@ -123,19 +122,20 @@ static inline int find_interval(
 }
 
 /* Update one coordinate by shrinkage (figure 5); returns how far it moved. */
-static inline double slice_update(struct point *point, int i, double beta, double width, struct stream *stream)
+static inline double slice_update(
+    struct point *point, int i, double beta, double width, int max_doublings, struct stream *stream)
 {
     double start = point->x[i];
     double reference_here = coordinate_reference(start);
     double level = reference_here + beta * point->log_likelihood - exponential(stream);
     struct interval ends;
-    int doublings = find_interval(point, i, beta, start, level, width, stream, &ends);
+    int doublings = find_interval(point, i, beta, start, level, width, max_doublings, stream, &ends);
     double left = ends.left, right = ends.right;
     for (int shrink = 0; shrink < MAX_SHRINKS; shrink++) {
         double candidate = left + (right - left) * uniform(stream);
         struct density density = density_at(point, i, candidate, beta);
         if (density.annealed >= level
-            && (doublings == 0 || reachable(point, i, beta, start, candidate, level, width, ends))) {
+            && (doublings == 0 || reachable(point, i, beta, start, candidate, level, doublings, ends))) {
             point->x[i] = candidate; /* the test has left one of its ends in x[i] */
             point->log_reference += density.reference - reference_here;
             point->log_likelihood = density.likelihood;
@@ -150,14 +150,26 @@ static inline double slice_update(struct point *point, int i, double beta, doubl
     return 0.0;
 }
 
-/* Update all coordinates in turn. `statistics` are the sums from which widths are tuned: moves, then updates. */
+/* What slices know of each coordinate: its width, and how often an interval may be doubled. */
+struct slices {
+    const double *widths, *doublings;
+};
+
+static inline struct slices slices_of(const double *widths, const double *doublings, int64_t chain)
+{
+    struct slices slices = {widths + chain * DIMENSION, doublings + chain * DIMENSION};
+    return slices;
+}
+
+/* Update all coordinates in turn. `statistics` are the sums from which widths are tuned: distances, then moves. */
 static void explore(
-    double *x, double *logs, double beta, const double *widths, double *statistics, struct stream stream)
+    double *x, double *logs, double beta, struct slices slices, double *statistics, struct stream stream)
 {
     struct point point = {x, logs[LOG_REFERENCE], logs[LOG_LIKELIHOOD], 0};
     for (int i = 0; i < DIMENSION; i++) {
-        statistics[i] += slice_update(&point, i, beta, widths[i], &stream);
-        statistics[DIMENSION + i] += 1.0;
+        double distance = slice_update(&point, i, beta, slices.widths[i], (int)slices.doublings[i], &stream);
+        statistics[i] += distance;
+        statistics[DIMENSION + i] += distance > 0.0 ? 1.0 : 0.0;
     }
     logs[LOG_REFERENCE] = point.log_reference;
     logs[LOG_LIKELIHOOD] = point.log_likelihood;
@@ -167,14 +179,14 @@ static void explore(
 /* Exploration without communication: replicas stay at their chains, and that of the reference does not change. */
 void explore_scans(
     int64_t first, int64_t last, int64_t chains, uint64_t seed, const double *schedule, const double *widths,
-    double *states, double *logs, double *statistics)
+    const double *doublings, double *states, double *logs, double *statistics)
 {
     for (int64_t scan = first; scan <= last; scan++) {
         struct key key = scan_key(seed, 0, 1, (uint64_t)scan);
         for (int64_t chain = 1; chain < chains; chain++)
             explore(
-                states + chain * DIMENSION, logs + chain * N_LOGS, schedule[chain], widths + chain * DIMENSION,
-                statistics + chain * 2 * DIMENSION, start_stream(key, (uint64_t)chain));
+                states + chain * DIMENSION, logs + chain * N_LOGS, schedule[chain],
+                slices_of(widths, doublings, chain), statistics + chain * 2 * DIMENSION, start_stream(key, (uint64_t)chain));
     }
 }
 
@@ -220,14 +232,14 @@ static inline double standard_normal(const struct ziggurat *table, struct stream
 struct round {
     int64_t chains, n_scans, batches;
     uint64_t seed, copy, number;
-    const double *schedule, *widths, *pivot, *centre;
+    const double *schedule, *widths, *doublings, *pivot, *centre;
     double *states, *logs;
     int64_t *chain_of, *replica_of, *leg;
     double *accepted, *before, *statistics;
     double *rejection, *second_rejection, *stone_scale, *stone_sum, *bridge, *moments;
     int64_t *zeros, *trips;
     int16_t *positions;
-    double *draws, *draw_log_likelihood;
+    double *draws, *draw_log_likelihood, *energies;
     struct ziggurat ziggurat;
 };
 
@@ -238,6 +250,14 @@ static void draw_reference(const struct ziggurat *table, double *x, double *logs
     logs[LOG_REFERENCE] = log_reference(x);
     logs[LOG_LIKELIHOOD] = log_likelihood(x);
     logs[EVALUATIONS] += 1.0;
+    logs[LARGEST_REFERENCE] = logs[LARGEST_LIKELIHOOD] = 0.0;
+}
+
+/* The size of the log-densities, by which sterna judges how much running sums may be rounded. */
+static inline void remember_largest(double *logs)
+{
+    logs[LARGEST_REFERENCE] = fmax(logs[LARGEST_REFERENCE], fabs(logs[LOG_REFERENCE]));
+    logs[LARGEST_LIKELIHOOD] = fmax(logs[LARGEST_LIKELIHOOD], fabs(logs[LOG_LIKELIHOOD]));
 }
 
 static void explore_all(const struct round *round, int64_t scan, struct key key)
@@ -251,11 +271,15 @@ static void explore_all(const struct round *round, int64_t scan, struct key key)
             draw_reference(&round->ziggurat, x, logs, stream);
             continue;
         }
+        remember_largest(logs);
         explore(
-            x, logs, round->schedule[chain], round->widths + chain * DIMENSION,
+            x, logs, round->schedule[chain], slices_of(round->widths, round->doublings, chain),
             round->statistics + chain * 2 * DIMENSION, stream);
-        if (scan % REFRESH_EVERY == 0)
+        if (scan % REFRESH_EVERY == 0) {
+            remember_largest(logs);
             logs[LOG_REFERENCE] = log_reference(x);
+            logs[LARGEST_REFERENCE] = 0.0;
+        }
     }
 }
 
@@ -315,13 +339,14 @@ static void measure(const struct round *round, int64_t batch)
     }
 }
 
-/* Moments of every chain's energy, after and before exploration. */
-static void add_chains(const struct round *round, int64_t batch)
+/* Every chain's energy, and its moments after and before exploration. */
+static void add_chains(const struct round *round, int64_t scan, int64_t batch)
 {
     int64_t chains = round->chains, power = round->batches * chains;
     double *moments = round->moments + batch * chains;
     for (int64_t chain = 0; chain < chains; chain++) {
         double energy = round->logs[round->replica_of[chain] * N_LOGS + LOG_LIKELIHOOD];
+        round->energies[(scan - 1) * chains + chain] = energy;
         if (energy == -INFINITY) {
             round->zeros[batch]++;
             continue;
@@ -388,7 +413,7 @@ void run_scans(const struct round *round, int64_t first, int64_t last)
         explore_all(round, scan, key);
         int64_t batch = (scan * round->batches - 1) / round->n_scans;
         measure(round, batch);
-        add_chains(round, batch);
+        add_chains(round, scan, batch);
         swap(round, scan, key);
         follow(round, scan);
         keep_draw(round, scan);
