@@ -92,5 +92,5 @@ def test_hugely_negative_instead_of_zero_is_named():
             return -1e300
         return -0.5 * ((x - 0.05) / 0.001) ** 2
 
-    result = sterna.sample(soft, {"x": sterna.Uniform(0, 1)}, n_rounds=12, progress=False)
+    result = sterna.sample(soft, {"x": sterna.Uniform(0, 1)}, n_rounds=12, path="prior", progress=False)
     assert any("return -inf there" in text for text in result.warnings)

@@ -87,7 +87,7 @@ def test_a_likelihood_that_never_varies():
 
 
 def test_zeros_of_the_reference_are_no_reason_to_warn():
-    result = sterna.sample(corner, {"x": sterna.Uniform(0, 1)}, n_rounds=12, progress=False)
+    result = sterna.sample(corner, {"x": sterna.Uniform(0, 1)}, n_rounds=12, path="prior", progress=False)
     assert result.last.zero_share > 0.85
     assert result.rejection[0] > 0.9
     assert kinds(result) == []

@@ -21,6 +21,7 @@ def state(number, chains, explorations=1, done=0):
     tuned = SimpleNamespace(n_chains=chains, explorations=explorations, first_round_of_explorer=0)
     sampling = number > 10
     return SimpleNamespace(
+        mixture=None,
         tuned=tuned,
         is_sampling=sampling,
         n_scans=2046 if sampling else 2**number,

@@ -220,7 +220,7 @@ def test_a_number_given_stays():
 
 def test_zeros_of_the_reference_ask_for_no_chains():
     """Nine tenths of the reference have likelihood zero: a jump of 0.9 in a barrier of about 3."""
-    result = sterna.sample(corner, {"x": sterna.Uniform(0, 1)}, n_rounds=10, progress=False)
+    result = sterna.sample(corner, {"x": sterna.Uniform(0, 1)}, n_rounds=10, path="prior", progress=False)
     before = result.rounds[-3]
     wanted = math.ceil(2 * (before.barrier.total - before.barrier.jump)) + 1
     assert result.settings.n_chains == wanted == optimal_n_chains(before.barrier.smooth.y[-1])

@@ -6,8 +6,11 @@ evaluations, because what it finds does not depend on the search.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from sterna.engine.interrupts import interruptible
 from sterna.engine.record import Record
@@ -28,6 +31,7 @@ from sterna.run.search import points_of_draws, search_for_modes
 from sterna.run.start import begin_round, find_starting_points, first_guesses
 from sterna.run.state import RunState
 from sterna.run.tune import summarise, total_evaluations, tune
+from sterna.search.curvature import Optimum
 from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds
 from sterna.target.mixture_target import MixtureTarget
 from sterna.target.prepared import PreparedTarget
@@ -50,6 +54,8 @@ OVERHEAD = 1e-7
 
 # The path from the mixture is also better if its evidence is larger by so many standard errors.
 MORE_MASS = 4.0
+# Laplace's method is usually right within so many nats.
+MORE_NATS = 1.0
 
 # Evaluations of the path from the prior, relative to those of the other.
 BESIDE = 0.25
@@ -74,6 +80,8 @@ def reason_for_prior(target: PreparedTarget, n_rounds: int) -> str:
         return f"a mixture is fitted in several tuning rounds, and n_rounds={n_rounds} is less than {FIRST_ROUND + 2}"
     if target.fitted is not None:
         return "the reference is a FittedReference, which is fitted already"
+    if program.log_reference != 0 and target.view is None:
+        return "the reference's density is a function of yours, which may not be normalised"
     names = [v.name for v in target.space.variables if (program.value_type[v.start : v.stop] != REAL).any()]
     if names:
         return f"{', '.join(names)} is not real, and a mixture of normal distributions cannot be fitted to it"
@@ -93,6 +101,8 @@ def reason_against_trial(runtime: Runtime, settings: Settings) -> str:
     least = LEAST_ROUNDS_IF_EXPENSIVE if cost is not None and cost.expensive else LEAST_ROUNDS
     if settings.n_rounds < least:
         return f"a search for modes needs more than n_rounds={settings.n_rounds}"
+    if target.program.log_reference != 0:
+        return "the prior is that of another library's model, whose density may not be normalised"
     if not settings.auto_chains:
         return "the number of chains was given"
     if target.program.likelihood_change != 0:
@@ -181,7 +191,7 @@ def _begin_both(runtime: Runtime, state: RunState) -> RunState:
     mixture = first_mixture(found.optima, points_of_draws(runtime, state), after.rounds[-1].log_evidence.value)
     if mixture is None:
         return replace(after, why_path="from the reference, because no mode was found")
-    fitted = _begin_fitted(runtime, after, mixture)
+    fitted = _begin_fitted(runtime, after, mixture, _finds_more(found.optima, after))
     if _is_trial(fitted) and fitted.n_scans < LEAST_SCANS:
         why = f"from the reference, because an evaluation of a mixture takes {fitted.price:.0f} times as long"
         return replace(after, why_path=why)
@@ -194,8 +204,17 @@ def _first_round(state: RunState) -> int:
     return max(FIRST_ROUND, state.settings.n_rounds - ROUNDS_OF_MIXTURE)
 
 
-def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture) -> RunState:
-    """Return the state at the beginning of the path from a mixture, whose replicas begin at its draws."""
+def _finds_more(optima: Sequence[Optimum], after: RunState) -> bool:
+    """Whether optima have more mass, by Laplace's method, than the path from the prior has found."""
+    masses = [one.log_mass for one in optima]
+    return bool(masses) and bool(np.logaddexp.reduce(masses) > after.rounds[-1].log_evidence.value + MORE_NATS)
+
+
+def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, finds_more: bool) -> RunState:
+    """Return the state at the beginning of the path from a mixture, whose replicas begin at its draws.
+
+    A trial takes a small share of the time, unless the mixture has mass that the other path has not found.
+    """
     found = along(runtime, mixture)
     n_chains = FIRST_N_CHAINS if after.settings.auto_chains else after.settings.n_chains
     settings = replace(after.settings, n_chains=n_chains, seed=after.settings.seed ^ OTHER_SEED)
@@ -214,7 +233,7 @@ def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture) -> RunSta
             evaluations=(0, 0),
             mixture=mixture,
             price=price,
-            pace=_pace_of_trial(after, price, n_chains) if _is_trial(after) else 1.0,
+            pace=_pace_of_trial(after, price, n_chains) if _is_trial(after) and not finds_more else 1.0,
         ),
     )
 

@@ -33,6 +33,12 @@ SHARE_FOR_MODES = 0.025
 # The share of the evaluations of tuning that the search after it may add.
 SHARE_AFTER_TUNING = 0.03
 
+# The least share for the search at the end.
+LEAST_SHARE_AT_END = 0.04
+
+# The same two shares for a run along the path from a mixture, which takes far fewer evaluations.
+SHARE_WITH_MIXTURE = 0.1
+
 # The share of the budget at the end for climbs, and what they and estimates of mass leave for tails; climbs have that
 # too if no variable has a tail.
 FOR_CLIMBS, FOR_TAILS = 0.4, 0.3
@@ -88,7 +94,8 @@ def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
         return state.search
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
     try:
-        return _searched(landscape, runtime, state, draws, _budget(runtime, state, SHARE_AFTER_TUNING), state.search)
+        share = SHARE_AFTER_TUNING if state.mixture is None else SHARE_WITH_MIXTURE
+        return _searched(landscape, runtime, state, draws, _budget(runtime, state, share), state.search)
     except Exception:
         # a run must not end because of it; the search at the end will meet it too, and says so
         return state.search
@@ -103,10 +110,13 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
     if reason:
         return Check(skipped=reason)
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
-    budget = _budget(runtime, state, SHARE)
     if state.mixture is None:
-        # that of a search for a mixture is its own
-        budget -= landscape.cost_of(state.search)
+        # a search for a mixture may have taken all of it
+        left = _budget(runtime, state, SHARE) - landscape.cost_of(state.search)
+        budget = max(left, _budget(runtime, state, LEAST_SHARE_AT_END))
+    else:
+        # what was spent before the mixture was fitted does not count
+        budget = _budget(runtime, state, SHARE_WITH_MIXTURE)
     every = -(-len(draws) // MAX_DRAWS)
     known = Draws(landscape.points_of(draws[::every]), _n_journeys(state), log_evidence)
     check = Check(climbs=state.search.climbs, optima=len(state.search.optima), found=state.search)
@@ -189,7 +199,9 @@ def _starts(runtime: Runtime, state: RunState, draws: FloatArray, count: int) ->
     # every search has its own draws
     reference = runtime.draw_reference(state.settings.seed ^ (state.round_number << SEED_BITS), half)
     free = runtime.target.program.value_type == REAL
-    chains = np.concatenate([copy.states[copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf] for copy in state.copies])
+    # chains between the prior and the target know places that a mixture does not
+    copies = (state.beside or state).copies
+    chains = np.concatenate([copy.states[copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf] for copy in copies])
     some = draws[:: max(1, len(draws) // half)]
     # two groups, as what the run has missed is more likely found from there
     groups = [reference[::2], reference[1::2], along_the_diagonal(reference[: half // 2 + 1], free), chains[::-1]]
