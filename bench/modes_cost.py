@@ -98,12 +98,12 @@ def expensive_cases() -> dict[str, tuple[Callable[[], sterna.Target], float, int
         return lambda: sterna.Target(expensive(function), reference)
 
     return {
-        "labels": (target(lambda x: log_labels(x, y), labels), math.nan, 7, 50_000),
-        "three": (target(lambda x: log_three(x, centres, 0.3), box), three, 7, 100_000),
+        "labels": (target(lambda x: log_labels(x, y), labels), math.nan, 8, 50_000),
+        "three": (target(lambda x: log_three(x, centres, 0.3), box), three, 8, 100_000),
         "normal": (
             target(lambda x: log_normal(x, precision), {"x": sterna.Normal(0, 5, shape=10)}),
             normal,
-            5,
+            8,
             20_000,
         ),
         "shells": (
