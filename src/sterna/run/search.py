@@ -50,6 +50,9 @@ FOR_SCREEN, FOR_DRAWS, PASSES = 0.75, 0.6, 3
 
 # Draws of the reference that are evaluated to find where to climb, and their coordinates in all.
 MAX_SCREENED, MAX_SCREENED_COORDINATES = 100_000, 2_000_000
+
+# More optima are those of a ridge or a shell, whose hills take long to fit and explain little.
+MAX_HILLS = 16
 SEED_OF_SCREEN = 0x9E3779B97F4A7C15 >> 1
 
 # More draws than this are thinned before they are compared with ellipsoids.
@@ -72,8 +75,12 @@ def search_for_modes(runtime: Runtime, state: RunState) -> Search:
     least = min(SHARE_OF_FEW_CLIMBS * whole, FEW_CLIMBS * cost_of_climb(runtime.target.dimension))
     budget = int(max(SHARE_FOR_MODES * whole, least))
     for_climbs = int(max((1.0 - FOR_SCREEN) * budget, least))
-    found = _searched(landscape, runtime, state, _kept_draws(state), for_climbs, state.search)
-    return _searched_where_surprising(landscape, runtime, state, budget - for_climbs, found)
+    try:
+        found = _searched(landscape, runtime, state, _kept_draws(state), for_climbs, state.search)
+        return _searched_where_surprising(landscape, runtime, state, budget - for_climbs, found)
+    except Exception:
+        # a run must not end because of it: without optima it keeps the path from the prior
+        return state.search
 
 
 def _searched_where_surprising(
@@ -81,7 +88,7 @@ def _searched_where_surprising(
 ) -> Search:
     """Evaluate many draws of the reference with half of the budget, and climb from those that no optimum explains."""
     count = min(MAX_SCREENED, int(FOR_DRAWS * budget), MAX_SCREENED_COORDINATES // runtime.target.dimension)
-    if not before.optima or count < cost_of_climb(runtime.target.dimension):
+    if not 0 < len(before.optima) <= MAX_HILLS or count < cost_of_climb(runtime.target.dimension):
         return before
     until = landscape.spent + budget
     points = landscape.points_of(runtime.draw_reference(state.settings.seed ^ SEED_OF_SCREEN, count))
