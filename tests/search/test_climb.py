@@ -6,7 +6,7 @@ from landscapes import FunctionLandscape, covariance_of, quadratic
 from scipy import optimize
 
 from sterna.search.climb import ENOUGH_NATS, climb
-from sterna.search.curvature import Optimum, curvature_at
+from sterna.search.curvature import Optimum, curvature_at, positive_factor
 from sterna.search.hill import hill_of
 from sterna.search.search import Search, search
 
@@ -139,3 +139,13 @@ def test_many_optima_in_many_dimensions_do_not_exceed_the_budget():
     found = search(landscape, rng.uniform(-8, 8, (10_000, 80)), np.full(80, 0.5), 20_000, Search())
     assert landscape.spent < 1.1 * 20_000
     assert 1 <= len(found.optima) <= found.climbs <= 100
+
+
+def test_the_factor_of_a_curvature_of_many_orders_of_magnitude_is_finite():
+    widths = np.array([1e-9, 1.0, 1e9])
+    # one direction is so steep that rounding hides that the others are flat
+    for seed in range(20):
+        steep = np.random.default_rng(seed).normal(size=3)
+        factor = positive_factor(np.eye(3) + 1e20 * np.outer(steep, steep), widths)
+        assert np.isfinite(factor).all()
+        assert (np.diagonal(factor) > 0).all()

@@ -24,6 +24,7 @@ from sterna.explorers.leaps import Leaps
 from sterna.ground.values import REAL
 from sterna.result.other_path import OtherPath
 from sterna.result.settings import Settings
+from sterna.result.text import count
 from sterna.run.blocks import Pause, run_blocks
 from sterna.run.landscape import TargetLandscape
 from sterna.run.runtime import Runtime
@@ -45,6 +46,9 @@ LEAST_ROUNDS, LEAST_ROUNDS_IF_EXPENSIVE, TRIAL_ROUNDS = 9, 5, 2
 
 # A trial takes at most this share of the time of the run, and is of no use with fewer scans.
 SHARE_OF_TRIAL, LEAST_SCANS = 0.1, 16
+
+# By default it needs so many climbs: with fewer, even a mode as wide as the others may not have been found.
+LEAST_CLIMBS = 10
 
 # Chains of its first round, if their number is found by tuning.
 FIRST_N_CHAINS = 6
@@ -191,8 +195,11 @@ def _begin_both(runtime: Runtime, state: RunState) -> RunState:
     mixture = first_mixture(found.optima, points_of_draws(runtime, state), after.rounds[-1].log_evidence.value)
     if mixture is None:
         return replace(after, why_path="from the reference, because no mode was found")
+    if found.climbs < LEAST_CLIMBS and state.settings.path == "auto":
+        why = f"from the reference, because a run so short pays for {count(found.climbs, 'climb')} only"
+        return replace(after, why_path=why)
     fitted = _begin_fitted(runtime, after, mixture, _finds_more(found.optima, after))
-    if _is_trial(fitted) and fitted.n_scans < LEAST_SCANS:
+    if fitted.pace < 1.0 and fitted.n_scans < LEAST_SCANS:
         why = f"from the reference, because an evaluation of a mixture takes {fitted.price:.0f} times as long"
         return replace(after, why_path=why)
     beside = replace(after, settings=replace(after.settings, keep="target", thin=1, keep_log_likelihoods=False))

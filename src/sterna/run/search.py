@@ -15,6 +15,7 @@ from sterna.search.circles import around_mean
 from sterna.search.light_reference import upper_tail
 from sterna.search.mass import cost_of_mass
 from sterna.search.missed_mass import Draws, discrepancies
+from sterna.search.screen import most_surprising
 from sterna.search.search import Search, cost_of_climb, search
 from sterna.search.starts import along_the_diagonal, in_turn, with_other_integers
 from sterna.search.tails import light_tails
@@ -29,6 +30,9 @@ SHARE = 0.05
 # The share of the evaluations of a run along the path from the prior that the search for modes may add. A run along the
 # path from a mixture takes about a fourth of them.
 SHARE_FOR_MODES = 0.025
+
+# In a short run it may be larger, up to this share for so many climbs, because fewer find no mode.
+SHARE_OF_FEW_CLIMBS, FEW_CLIMBS = 0.1, 20
 
 # The share of the evaluations of tuning that the search after it may add.
 SHARE_AFTER_TUNING = 0.03
@@ -49,6 +53,17 @@ MAX_CLIMBS, MAX_COORDINATES = 10_000, 100_000
 
 # Seeds of searches in different rounds differ in bits that users' seeds rarely have.
 SEED_BITS = 40
+
+# The share of the budget with which draws are screened for other modes, its part for single
+# evaluations, and how often the rest is spent on climbs from the most surprising of them.
+FOR_SCREEN, FOR_DRAWS, PASSES = 0.75, 0.6, 3
+
+# Draws of the reference that are evaluated to find where to climb, and their coordinates in all.
+MAX_SCREENED, MAX_SCREENED_COORDINATES = 100_000, 2_000_000
+
+# More optima are those of a ridge or a shell, whose hills take long to fit and explain little.
+MAX_HILLS = 16
+SEED_OF_SCREEN = 0x9E3779B97F4A7C15 >> 1
 
 # More draws than this are thinned before they are compared with ellipsoids.
 MAX_DRAWS = 4000
@@ -72,12 +87,40 @@ def search_for_modes(runtime: Runtime, state: RunState) -> Search:
     settings = state.settings
     rounds_left = 2 ** (settings.n_rounds + 1) - 2 ** (state.round_number + 1) + settings.n_scans
     whole = 1.0 + rounds_left / (2 ** (state.round_number + 1) - 2)
-    budget = int(SHARE_FOR_MODES * whole * _budget(runtime, state, 1.0))
+    whole *= _budget(runtime, state, 1.0)
+    least = min(SHARE_OF_FEW_CLIMBS * whole, FEW_CLIMBS * cost_of_climb(runtime.target.dimension))
+    budget = int(max(SHARE_FOR_MODES * whole, least))
+    for_climbs = int(max((1.0 - FOR_SCREEN) * budget, least))
     try:
-        return _searched(landscape, runtime, state, draws, budget, state.search)
+        found = _searched(landscape, runtime, state, draws, for_climbs, state.search)
+        return _searched_where_surprising(landscape, runtime, state, budget - for_climbs, found)
     except Exception:
-        # a run must not end because of it
+        # a run must not end because of it: without optima it keeps the path from the prior
         return state.search
+
+
+def _searched_where_surprising(
+    landscape: TargetLandscape, runtime: Runtime, state: RunState, budget: int, before: Search
+) -> Search:
+    """Evaluate many draws of the reference with half of the budget, and climb from those that no optimum explains."""
+    count = min(MAX_SCREENED, int(FOR_DRAWS * budget), MAX_SCREENED_COORDINATES // runtime.target.dimension)
+    if not 0 < len(before.optima) <= MAX_HILLS or count < cost_of_climb(runtime.target.dimension):
+        return before
+    until = landscape.spent + budget
+    points = landscape.points_of(runtime.draw_reference(state.settings.seed ^ SEED_OF_SCREEN, count))
+    values = landscape.values(points)
+    points, values = points[np.isfinite(values)], values[np.isfinite(values)]
+    scales, found = _scales(landscape.points_of(_kept_draws(state))), before
+    for passes_left in range(PASSES, 0, -1):
+        if len(points) == 0:
+            break
+        # what a new optimum explains is no surprise any more
+        order, climbs = most_surprising(landscape, points, values, found.optima), found.climbs
+        share = (until - landscape.spent) // passes_left
+        found = search(landscape, points[order[: 1 + count // 4]], scales, share, found)
+        rest = order[found.climbs - climbs :]
+        points, values = points[rest], values[rest]
+    return replace(found, evaluations=landscape.evaluations, gradients=landscape.gradients)
 
 
 def points_of_draws(runtime: Runtime, state: RunState) -> FloatArray:

@@ -18,8 +18,8 @@ MAX_ATTEMPTS = 4
 MAX_FULL = 100
 
 # Relative to the curvature of single coordinates, no direction counts as flatter: where it is flat or not concave,
-# differences do not tell the width.
-LEAST_CURVATURE = 0.02
+# differences do not tell the width. None counts as so steep that rounding would hide the flat ones.
+LEAST_CURVATURE, MAX_CURVATURE = 0.02, 1e8
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ def cross_terms(
 def positive_factor(relative: FloatArray, widths: FloatArray) -> FloatArray:
     """Return the Cholesky factor of the inverse of a curvature in units of widths, with flat directions bounded."""
     eigenvalues, vectors = np.linalg.eigh(relative)
-    bounded = np.maximum(np.abs(eigenvalues), LEAST_CURVATURE)
-    covariance = (vectors / bounded) @ vectors.T * np.outer(widths, widths)
-    return np.asarray(np.linalg.cholesky(0.5 * (covariance + covariance.T)))
+    bounded = np.clip(np.abs(eigenvalues), LEAST_CURVATURE, MAX_CURVATURE)
+    covariance = (vectors / bounded) @ vectors.T
+    # in units of widths, because those of different orders of magnitude would leave no positive definite numbers
+    return np.asarray(widths[:, None] * np.linalg.cholesky(0.5 * (covariance + covariance.T)))

@@ -37,21 +37,25 @@ class Hill:
 
     def holds(self, landscape: Landscape, points: FloatArray, values: FloatArray, far: bool) -> BoolArray:
         """Return which points belong to the hill, those far from its optimum included or not."""
-        free = landscape.free
         square = self.optimum.ellipsoid.distances(points, landscape)
         with np.errstate(invalid="ignore"):
             off = np.abs(values - self.optimum.value + 0.5 * square)
             near = (square < 2.0 * len(self.slope) + 2.0) & (off < ALWAYS + OF_DISTANCE * square)
         if not far:
             return np.asarray(near)
+        with np.errstate(all="ignore"):
+            off = np.abs(values - self.predictions(landscape, points))
+        matches = off < ALWAYS + OF_DEPTH * (self.optimum.value - values)
+        return np.asarray((near | matches) & np.isfinite(square))
+
+    def predictions(self, landscape: Landscape, points: FloatArray) -> FloatArray:
+        """Return the log-density on the line that the hill predicts at every point."""
         states, log_jacobians = landscape.variables(points)
-        away = shortest_ways(landscape.periods, states - self.state)[:, free]
+        away = shortest_ways(landscape.periods, states - self.state)[:, landscape.free]
         with np.errstate(all="ignore"):
             along = away * self.curvature if self.curvature.ndim == 1 else away @ self.curvature
             predicted = self.value + away @ self.slope - 0.5 * np.einsum("ij,ij->i", along, away)
-            off = np.abs(values - predicted - log_jacobians.sum(axis=1))
-        matches = off < ALWAYS + OF_DEPTH * (self.optimum.value - values)
-        return np.asarray((near | matches) & np.isfinite(square))
+            return np.asarray(predicted + log_jacobians.sum(axis=1))
 
 
 def hill_of(landscape: Landscape, optimum: Optimum) -> Hill:

@@ -23,6 +23,9 @@ ON_RIDGE, LENGTHS, MAX_SETTLING = 0.1, (2.0, 1.0, 0.5, 0.2, 0.05), 6
 # A small wave costs as much overhead as a large one, which takes memory: its climbs have at most so many coordinates.
 SMALLEST_WAVE, FIRST_WAVE, LARGEST_WAVE, MAX_COORDINATES = 2, 8, 1024, 250_000
 
+# A budget for fewer climbs than this begins with the smallest wave.
+SMALL_BUDGET = 32
+
 # Starts that are left for climbs that end only near an optimum.
 MAX_SECOND = 1000
 
@@ -56,7 +59,9 @@ def search(
     began, largest = landscape.spent, min(LARGEST_WAVE, max(SMALLEST_WAVE, MAX_COORDINATES // len(scales)))
     for far, share in ((True, 0.5), (False, 1.0)):
         until = began + int(share * budget)
-        cost, size = float(cost_of_climb(len(scales))), FIRST_WAVE
+        cost = float(cost_of_climb(len(scales)))
+        # what a climb costs is not known yet: if all began at once, a small budget might end before any of them
+        size = FIRST_WAVE if until - landscape.spent >= SMALL_BUDGET * cost else SMALLEST_WAVE
         last = len(starts) - (min(MAX_SECOND, len(starts) // 2) if far else 0)
         while done < last:
             affordable = max(0, int((until - landscape.spent) / cost))
