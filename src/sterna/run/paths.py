@@ -250,7 +250,7 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
     mixture, beside = state.mixture, state.beside
     assert mixture is not None
     assert beside is not None
-    after = tune(along(runtime, mixture), replace(state, beside=None))
+    after = tune(along(runtime, mixture), state)
     after_beside = tune(runtime.quiet(), beside, is_main=False)
     if state.settings.path == "auto" and state.round_number == _first_round(state) + TRIAL_ROUNDS:
         after = replace(after, why_path=_reason(after, after_beside), pace=1.0)
@@ -309,6 +309,8 @@ def _reason(fitted: RunState, beside: RunState) -> str:
         return "because too few replicas travelled from the mixture"
     if math.isinf(other):
         return "because too few replicas travelled from the reference"
+    if other == 0.0 and not _is_better(fitted, beside):
+        return "because the likelihood hardly varies along the path from the reference"
     if price < other or not _is_better(fitted, beside):
         return f"because a given error took {price / other:.2g} times as long as from the reference"
     evidences = [one.rounds[-1].log_evidence for one in (fitted, beside)]
@@ -340,16 +342,21 @@ def _with_pace(runtime: Runtime, beside: RunState, fitted: RunState) -> RunState
     """
     if _is_trial(fitted):
         return beside
-    own = _evaluations_per_exploration(beside)
+    own = _evaluations_per_exploration(beside) or 1.0
     of_fitted = _evaluations_per_exploration(fitted) or own
     pace = BESIDE * of_fitted * _load(fitted) / (own * _load(beside))
     return begin_round(runtime, replace(beside, pace=min(1.0, pace)))
 
 
 def _evaluations_per_exploration(state: RunState) -> float:
-    """Return the evaluations of one exploration of a chain, over all rounds so far; 0 if there were none."""
+    """Return the evaluations of one exploration of a chain, over all rounds so far; 0 if there were none.
+
+    A gradient counts as several.
+    """
     explorations = sum(one.n_scans * one.n_chains * one.explorations for one in state.rounds) * len(state.copies)
-    return total_evaluations(state)[0] / explorations if explorations else 0.0
+    evaluations, gradients = total_evaluations(state)
+    spent = evaluations + gradients * (2 if state.cost is None else state.cost.gradient)
+    return spent / explorations if explorations else 0.0
 
 
 def evaluations_of_paths(state: RunState) -> tuple[int, int]:
