@@ -349,9 +349,8 @@ def test_evidence_that_moved_after_tuning():
 )
 def test_evidence_that_is_hardly_known(value, error, known):
     settings = settings_of(n_scans=10, n_copies=2)
-    result = SimpleNamespace(
-        log_evidence=Estimate(value, error), last=SimpleNamespace(zero_share=0.2), settings=settings
-    )
+    last = SimpleNamespace(zero_share=0.2)
+    result = SimpleNamespace(log_evidence=Estimate(value, error), last=last, settings=settings, other_path=None)
     assert (unknown_evidence(result) is None) == known
     result.last.zero_share = 1.0
     assert "zero at all 20 draws" in unknown_evidence(result)

@@ -12,6 +12,7 @@ from sterna.engine.program import N_LOG_DENSITIES
 from sterna.engine.round import draw_states
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.ground.streams import new_stream
+from sterna.types import FloatArray
 
 # An evaluation that takes more seconds than this dominates the cost of an explorer.
 EXPENSIVE = 1e-5
@@ -56,6 +57,15 @@ def measured(target: ExplorableTarget) -> Cost:
     except Exception:
         return Cost()
     return Cost(seconds, 2 ** round(math.log2(min(max(slow / seconds, 1.0), MAX_GRADIENT_COST))))
+
+
+def seconds_at(target: ExplorableTarget, state: FloatArray) -> float:
+    """Time evaluations of the log-likelihood at a state; 0 if they fail."""
+    log_densities = np.zeros(N_LOG_DENSITIES)
+    try:
+        return seconds_of(lambda times: evaluate_often(target.block, state, log_densities, times))
+    except Exception:
+        return 0.0
 
 
 def seconds_of(call: Callable[[int], object]) -> float:

@@ -76,6 +76,8 @@ class Modes:
     """The share of the reference from which climbs lead to modes that were not found."""
     outside: Estimate = field(default_factory=lambda: Estimate(0.0, math.nan))
     """Share of the target's draws that belong to none."""
+    truncated: bool = False
+    """Whether there were more optima than a search keeps."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -123,6 +125,8 @@ class Modes:
         found = self.unseen
         if found.climbs == 0:
             return "No climb from an independent draw of the reference has ended, so modes may be missing."
+        if self.truncated:
+            return "There are more optima than a search keeps, so most modes may be missing from this table."
         return (
             f"{found.climbs} climbs from independent draws of the reference: modes that were not found are led to from "
             f"about {found.share:.2%} of the reference, at most {found.upper:.2%} (95 %)."

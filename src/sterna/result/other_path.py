@@ -26,11 +26,11 @@ class OtherPath:
     mixture: Mixture
     """On the unconstrained line."""
     outside: float
-    """Share of the target's draws that belong to no component."""
+    """Lower bound (99.9 %) of the share of the target that is in no component, by the draws."""
     round: Round
     """The sampling phase of the path from the prior."""
     outside_from_prior: float
-    """Share of its draws that belong to no component."""
+    """The same by the draws of the path from the prior."""
     evaluations: int
     """Likelihood evaluations along the path from the prior, which are part of all evaluations."""
 
@@ -65,7 +65,8 @@ def path_lines(result: "Result") -> list[tuple[str, str]]:
         (
             "",
             f"beside it from the reference: {count(found.n_scans, 'scan')} of {count(found.n_chains, 'chain')}, "
-            f"barrier {found.barrier.total:.2f}, {count(found.restarts, 'restart')}, log evidence {other.log_evidence}",
+            f"barrier {found.barrier.total:.2f}, {count(found.restarts, 'restart')}, log evidence {other.log_evidence}"
+            + ("" if np.isfinite(other.log_evidence.error) else ": too few restarts to compare"),
         ),
     ]
 
@@ -92,12 +93,16 @@ def disagreeing_paths(result: "Result") -> str | None:
 def draws_outside_the_mixture(result: "Result") -> str | None:
     """Warn if many draws belong to no component, of either path."""
     other = result.other_path
-    if other is None or max(other.outside, other.outside_from_prior) <= MAX_OUTSIDE:
+    if other is None:
         return None
-    worse = other.outside_from_prior > max(other.outside, MAX_OUTSIDE)
-    where = "drawn along the path from the reference belong" if worse else "belong"
+    # hardly any restart: its draws are not the target's
+    beside = other.outside_from_prior if np.isfinite(other.log_evidence.error) else 0.0
+    share = max(other.outside, beside)
+    if share <= MAX_OUTSIDE:
+        return None
+    where = "drawn along the path from the reference belong" if beside > other.outside else "belong"
     return (
-        f"{max(other.outside, other.outside_from_prior):.0%} of the draws {where} to no component of the fitted "
+        f"At least {share:.0%} of the draws {where} to no component of the fitted "
         f"mixture (normal: less than {MAX_OUTSIDE:.0%}), so it does not describe the target. Compare with "
         f'path="prior", or use {longer_run(result, 4)}.'
     )

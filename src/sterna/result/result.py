@@ -47,18 +47,15 @@ if TYPE_CHECKING:
 class Result:
     """The outcome of `sterna.sample`.
 
-    Everything but `rounds` is about the sampling phase, in which schedule and explorer were frozen. A result can be
-    pickled, copied and deep-copied; see `sterna.result.sampled_target` for what it then keeps of its target.
+    Everything but `rounds` is about the sampling phase, in which all was frozen. A result can be pickled and copied;
+    `sterna.result.sampled_target` says what it then keeps of its target.
 
     Examples
     --------
     >>> import sterna
     >>> result = sterna.sample(sterna.models.normal(), explorer="slice", n_chains=5, n_rounds=3, progress=False)
-    >>> result.posterior["x"].dims
-    ('copy', 'draw', 'x_dim_0')
-    >>> result.explorer, result.schedule.shape
-    ('slice', (5,))
-    >>> low, high = result.log_evidence.interval(0.95)
+    >>> result.posterior["x"].dims, result.explorer
+    (('copy', 'draw', 'x_dim_0'), 'slice')
     """
 
     target: SampledTarget
@@ -83,7 +80,7 @@ class Result:
     search: Check = field(default_factory=Check, repr=False)
     """The search for mass that the run has missed: how many climbs, how many optima, and what was missed."""
     modes: Modes = field(default_factory=Modes, repr=False)
-    """The modes of the target that climbs or draws have found, if all variables are real: a table."""
+    """The modes of the target, if all variables are real: a table."""
     why_path: str = ""
     """Why the path began where it did, if the run chose that."""
     other_path: OtherPath | None = field(default=None, repr=False)
@@ -169,21 +166,24 @@ class Result:
 
     @property
     def evidence_curve(self) -> EvidenceCurve:
-        """log Z(beta)/Z(0): call it at any beta, or read `value` and `error` at the betas of the schedule."""
+        """log Z(beta)/Z(0) on the run's path: call it at any beta, or read `value` and `error` at those of the run."""
         return self.last.evidence.curve
 
     @property
     def divergences(self) -> dict[str, Estimate]:
-        """KL(reference, target), KL(target, reference), their sum, and the Fisher-Rao length of the annealing path."""
-        return self.last.divergences
+        """KL(reference, target), KL(target, reference), their sum, and the Fisher-Rao length of the annealing path.
+
+        On the path from a fitted mixture only `kl_target_to_reference` is known: the mean of log L, less log Z.
+        """
+        if self.other_path is None:
+            return self.last.divergences
+        return {"kl_target_to_reference": expectation(self.log_likelihood, self.journeys) - self.log_evidence}
 
     def path_integral(self, function: Callable[[FloatArray, float], ArrayLike]) -> Estimate:
         """Integrate E[function(V, beta)] over beta from 0 to 1, where V = -log_likelihood.
 
-        With `path="fitted"`, V = -log(prior * likelihood / mixture).
-
         The function takes an array of V, which is called the energy, and one beta, and returns an array. Needs
-        `keep_log_likelihoods=True`.
+        `keep_log_likelihoods=True`. On the path from a fitted mixture, V is minus `log_likelihoods`.
 
         >>> import sterna
         >>> result = sterna.sample(
@@ -199,8 +199,8 @@ class Result:
     def log_likelihoods(self) -> FloatArray:
         """Log-likelihood of every chain at every scan, before its swaps: (copies, scans, chains).
 
-        Needs `keep_log_likelihoods=True`; that of the target chain's draws alone is `log_likelihood`. With
-        `path="fitted"`, these are the logarithms of prior * likelihood / mixture, by which that path is tempered.
+        Needs `keep_log_likelihoods=True`; that of the target chain's draws alone is `log_likelihood`. On the path from
+        a fitted mixture: log(prior * likelihood / mixture), which is tempered there.
         """
         if not self.settings.keep_log_likelihoods:
             raise OptionError("Log-likelihoods of all chains were not kept: keep_log_likelihoods=True keeps them.")
@@ -267,7 +267,7 @@ class Result:
 
     @property
     def round_trips(self) -> int:
-        """How often a replica completed a trip from the reference to the target and back in the sampling phase."""
+        """How often a replica went from the reference to the target and back in the sampling phase."""
         return self.last.round_trips
 
     @property
@@ -293,14 +293,7 @@ class Result:
     @property
     def first_restart(self) -> list[int | None]:
         """Scans of the whole run, tuning included, until each copy's first restart; None if it had none."""
-        found: list[int | None] = [None] * self.settings.n_copies
-        done = 0
-        for one in self.rounds:
-            for copy, scan in enumerate(one.first_restarts):
-                if found[copy] is None and scan is not None:
-                    found[copy] = done + scan
-            done += one.n_scans
-        return found
+        return self.rounds.first_restarts(self.settings.n_copies)
 
     @property
     def energy_autocorrelation(self) -> FloatArray:

@@ -51,6 +51,17 @@ class Rounds(list[Round]):
         swapped[copy, scan, rows[copy, scan, replica]] = True
         return swapped
 
+    def first_restarts(self, n_copies: int) -> list[int | None]:
+        """Return the scans until each copy's first restart, over all rounds; None if it had none."""
+        found: list[int | None] = [None] * n_copies
+        done = 0
+        for one in self:
+            for copy, scan in enumerate(one.first_restarts):
+                if found[copy] is None and scan is not None:
+                    found[copy] = done + scan
+            done += one.n_scans
+        return found
+
     def __repr__(self) -> str:
         return f"{self.table()}\n{EXPLANATION}"
 

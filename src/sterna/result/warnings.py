@@ -73,6 +73,12 @@ def unknown_evidence(result: "Result") -> str | None:
         return None
     if share > MAX_ZERO_SHARE:
         n_draws = result.settings.n_scans * result.settings.n_copies
+        if result.other_path is not None:
+            return (
+                f"The likelihood is zero at {share:.2%} of the {n_draws} draws from the fitted mixture (normal: at "
+                f"less than {MAX_ZERO_SHARE:.0%}), so the evidence is unknown: use {longer_run(result, 4)}, or "
+                'path="prior".'
+            )
         where = f"all {n_draws}" if share == 1 else f"{share:.2%} of the {n_draws}"
         return (
             f"The likelihood is zero at {where} draws from the reference (normal: at less than {MAX_ZERO_SHARE:.0%}), "

@@ -12,7 +12,7 @@ from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.search.mixture import INFLATION, Mixture, first_mixture
 from sterna.search.modes import modes_of, unseen
-from sterna.search.search import Search
+from sterna.search.search import MAX_OPTIMA, Search
 from sterna.target.prepared import PreparedTarget
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.journeys import journeys_of_draws
@@ -58,7 +58,9 @@ def _modes(runtime: Runtime, state: RunState, found: Search, log_evidence: Estim
     ]
     order = sorted(range(len(table)), key=lambda k: -table[k].weight.value)
     outside = share_of(labels < 0, journeys)
-    return Modes(tuple(table[k] for k in order), unseen(basins), outside)
+    # each optimum by itself: what looks like one mode to a wide component may be many
+    single = np.array([one.basin for one in found.optima], dtype=np.int64)
+    return Modes(tuple(table[k] for k in order), unseen(single), outside, len(found.optima) >= MAX_OPTIMA)
 
 
 def _labels(mixture: Mixture, mode_of: IntArray, points: FloatArray) -> IntArray:

@@ -13,30 +13,28 @@ from functools import partial
 import numpy as np
 
 from sterna.engine.interrupts import interruptible
-from sterna.engine.record import Record
 from sterna.engine.round import new_copy, refresh_some
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound
 from sterna.explorers.composition import compose_in_turn
-from sterna.explorers.cost import measured
+from sterna.explorers.cost import seconds_at
 from sterna.explorers.default import default_explorer
 from sterna.explorers.leaps import Leaps
 from sterna.ground.values import REAL
-from sterna.result.other_path import OtherPath
 from sterna.result.settings import Settings
 from sterna.result.text import count
 from sterna.run.blocks import Pause, run_blocks
-from sterna.run.landscape import TargetLandscape
 from sterna.run.runtime import Runtime
 from sterna.run.search import points_of_draws, search_for_modes
 from sterna.run.start import begin_round, find_starting_points, first_guesses
 from sterna.run.state import RunState
-from sterna.run.tune import summarise, total_evaluations, tune
+from sterna.run.tune import total_evaluations, tune
 from sterna.search.curvature import Optimum
 from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds
 from sterna.target.mixture_target import MixtureTarget
 from sterna.target.prepared import PreparedTarget
 from sterna.tuning.schedule import uniform_schedule
+from sterna.types import FloatArray
 
 # The path from the mixture begins when so many tuning rounds are left, but not before this round.
 ROUNDS_OF_MIXTURE, FIRST_ROUND = 5, 2
@@ -84,8 +82,8 @@ def reason_for_prior(target: PreparedTarget, n_rounds: int) -> str:
         return f"a mixture is fitted in several tuning rounds, and n_rounds={n_rounds} is less than {FIRST_ROUND + 2}"
     if target.fitted is not None:
         return "the reference is a FittedReference, which is fitted already"
-    if program.log_reference != 0 and target.view is None:
-        return "the reference's density is a function of yours, which may not be normalised"
+    if program.log_reference != 0:
+        return "the reference's density is a function, which may not be normalised"
     names = [v.name for v in target.space.variables if (program.value_type[v.start : v.stop] != REAL).any()]
     if names:
         return f"{', '.join(names)} is not real, and a mixture of normal distributions cannot be fitted to it"
@@ -105,8 +103,6 @@ def reason_against_trial(runtime: Runtime, settings: Settings) -> str:
     least = LEAST_ROUNDS_IF_EXPENSIVE if cost is not None and cost.expensive else LEAST_ROUNDS
     if settings.n_rounds < least:
         return f"a search for modes needs more than n_rounds={settings.n_rounds}"
-    if target.program.log_reference != 0:
-        return "the prior is that of another library's model, whose density may not be normalised"
     if not settings.auto_chains:
         return "the number of chains was given"
     if target.program.likelihood_change != 0:
@@ -159,7 +155,9 @@ def price_of(fitted: Runtime, prior: Runtime) -> float:
     Rounded to a power of two, so that it rarely differs between two runs. The mixture is evaluated twice, once as the
     reference and once as a part of the likelihood.
     """
-    own, other = measured(fitted.target).seconds, prior.target.cost.seconds
+    # at the same state: a likelihood may be cheap where it is zero, as at many draws of the prior
+    state = fitted.draw_reference(0, 1)[0]
+    own, other = (seconds_at(one.target, state) for one in (fitted, prior))
     ratio = (own + max(own - other, 0.0) + OVERHEAD) / (other + OVERHEAD)
     return float(2.0 ** round(math.log2(max(ratio, 1.0))))
 
@@ -192,7 +190,10 @@ def _begin_both(runtime: Runtime, state: RunState) -> RunState:
     """Search for modes, and begin the path from a mixture of them, beside the path from the prior."""
     found = search_for_modes(runtime, state)
     after = tune(runtime, replace(state, search=found))
-    mixture = first_mixture(found.optima, points_of_draws(runtime, state), after.rounds[-1].log_evidence.value)
+    try:
+        mixture = first_mixture(found.optima, points_of_draws(runtime, state), after.rounds[-1].log_evidence.value)
+    except np.linalg.LinAlgError:
+        mixture = None
     if mixture is None:
         return replace(after, why_path="from the reference, because no mode was found")
     if found.climbs < LEAST_CLIMBS and state.settings.path == "auto":
@@ -258,13 +259,20 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
             return _prior_alone(runtime, state, after, after_beside)
         after = begin_round(along(runtime, mixture), after)
     if state.round_number < state.settings.n_rounds - 1:
-        mixture = refitted(mixture, points_of_draws(runtime, state))
-        mixture = with_clouds(mixture, points_of_draws(runtime, beside))
+        mixture = _fitted_again(mixture, points_of_draws(runtime, state), points_of_draws(runtime, beside))
         after = replace(after, mixture=mixture)
         found = along(runtime, mixture)
         for number, copy in enumerate(after.copies):
             found.on_replicas(number, copy, partial(refresh_some, found.target.block))
     return replace(after, beside=_with_pace(runtime, after_beside, after))
+
+
+def _fitted_again(mixture: Mixture, draws: FloatArray, draws_beside: FloatArray) -> Mixture:
+    """Return the mixture fitted to the draws of both paths, or the same if they do not determine one."""
+    try:
+        return with_clouds(refitted(mixture, draws), draws_beside)
+    except np.linalg.LinAlgError:
+        return mixture
 
 
 def _is_trial(fitted: RunState) -> bool:
@@ -357,45 +365,3 @@ def _evaluations_per_exploration(state: RunState) -> float:
     evaluations, gradients = total_evaluations(state)
     spent = evaluations + gradients * (2 if state.cost is None else state.cost.gradient)
     return spent / explorations if explorations else 0.0
-
-
-def evaluations_of_paths(state: RunState) -> tuple[int, int]:
-    """Return the numbers of evaluations and of gradients so far, along both paths."""
-    own = total_evaluations(state)
-    if state.beside is None:
-        return own
-    other = total_evaluations(state.beside)
-    return own[0] + other[0], own[1] + other[1]
-
-
-def settings_of_user(state: RunState) -> Settings:
-    """Return the settings as the user knows them."""
-    settings = state.settings
-    return settings if state.mixture is None else replace(settings, seed=settings.seed ^ OTHER_SEED)
-
-
-def records_of(runtime: Runtime, state: RunState) -> tuple[Record, ...]:
-    """Return the records with the log-likelihoods of kept draws, which along the path from a mixture are others."""
-    if state.mixture is None:
-        return state.records
-    n_chains = state.tuned.n_chains
-    mixture, prior = (TargetLandscape(one, n_chains) for one in (along(runtime, state.mixture), runtime))
-    changed = []
-    for record in state.records:
-        points = prior.points_of(record.draws.reshape(-1, runtime.target.dimension))
-        more = mixture.references(points) - prior.references(points)
-        changed.append(
-            record._replace(log_likelihood=record.log_likelihood + more.reshape(record.log_likelihood.shape))
-        )
-    return tuple(changed)
-
-
-def other_path(runtime: Runtime, state: RunState) -> OtherPath | None:
-    """Return what the path from the prior found beside the other, for the result."""
-    if state.mixture is None or state.beside is None:
-        return None
-    outside = [
-        float((state.mixture.nearest(points_of_draws(runtime, one)) < 0).mean()) for one in (state, state.beside)
-    ]
-    evaluations = total_evaluations(state.beside)[0]
-    return OtherPath(state.mixture, outside[0], summarise(state.beside), outside[1], evaluations)

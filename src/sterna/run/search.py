@@ -96,7 +96,16 @@ def search_for_modes(runtime: Runtime, state: RunState) -> Search:
         return _searched_where_surprising(landscape, runtime, state, budget - for_climbs, found)
     except Exception:
         # a run must not end because of it: without optima it keeps the path from the prior
-        return state.search
+        return _with_costs(state.search, landscape)
+
+
+def _with_costs(before: Search, landscape: TargetLandscape) -> Search:
+    """Return a search with what a later one has spent that failed."""
+    return replace(
+        before,
+        evaluations=before.evaluations + landscape.evaluations,
+        gradients=before.gradients + landscape.gradients,
+    )
 
 
 def _searched_where_surprising(
@@ -141,7 +150,7 @@ def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
         return _searched(landscape, runtime, state, draws, _budget(runtime, state, share), state.search)
     except Exception:
         # a run must not end because of it; the search at the end will meet it too, and says so
-        return state.search
+        return _with_costs(state.search, landscape)
 
 
 @np.errstate(all="ignore")
@@ -161,7 +170,7 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
         # what was spent before the mixture was fitted does not count
         budget = _budget(runtime, state, SHARE_WITH_MIXTURE)
     every = -(-len(draws) // MAX_DRAWS)
-    known = Draws(landscape.points_of(draws[::every]), _n_journeys(state), log_evidence)
+    known = Draws(landscape.points_of(draws[::every]), n_journeys(state), log_evidence)
     check = Check(climbs=state.search.climbs, optima=len(state.search.optima), found=state.search)
     try:
         for_one = cost_of_mass(int(landscape.free.sum()))
@@ -209,7 +218,7 @@ def _with_tails(
     return replace(check, tails=tuple(tails), upper_tail=upper, skipped=SLOW_TAILS if too_slow else "")
 
 
-def _n_journeys(state: RunState) -> float:
+def n_journeys(state: RunState) -> float:
     """Return how many journeys of equal length brought the draws of all copies."""
     ancestors = ancestors_of(state.rounds, state.tuned.schedule)
     journeys = journeys_of_draws([record.positions for record in state.records], state.thin, ancestors)

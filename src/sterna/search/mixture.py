@@ -49,11 +49,12 @@ class Mixture:
 
     def squares(self, points: FloatArray) -> FloatArray:
         """Return the squared distance of every point from every component, in units of the component."""
-        away = points[:, None] - self.centres
-        if self.factors.ndim == 2:
-            return np.asarray(((away / self.factors) ** 2).sum(axis=2))
-        inverse = np.linalg.inv(self.factors)
-        return np.asarray((np.einsum("kij,nkj->nki", inverse, away) ** 2).sum(axis=2))
+        result = np.empty((len(points), len(self.weights)))
+        for k, (centre, factor) in enumerate(zip(self.centres, self.factors, strict=True)):
+            away = points - centre
+            white = away / factor if factor.ndim == 1 else away @ np.linalg.inv(factor).T
+            result[:, k] = np.einsum("ij,ij->i", white, white)
+        return result
 
     def log_densities(self, points: FloatArray) -> FloatArray:
         """Return the log-density of every component at every point, with its weight."""
@@ -83,8 +84,10 @@ def first_mixture(optima: Sequence[Optimum], points: FloatArray, log_evidence: f
     if kept:
         found = Mixture(weights_of(np.array(log_masses)), np.array(centres), np.array(factors))
         outside = points[found.nearest(points) < 0]
+    # an evidence that is not known yet says nothing about masses
+    base = log_evidence if math.isfinite(log_evidence) else max(log_masses, default=0.0)
     for cloud in clouds(outside):
-        log_masses.append(log_evidence + math.log(len(cloud) / len(points)))
+        log_masses.append(base + math.log(len(cloud) / len(points)))
         centres.append(cloud.mean(axis=0))
         factors.append(_factor_of_cloud(cloud))
     if not centres:
@@ -167,7 +170,9 @@ def _inflated(factor: FloatArray, dimension: int) -> FloatArray:
 
 def _factor_of_cloud(points: FloatArray) -> FloatArray:
     """Return the factor of a cloud's component."""
-    covariance = shrunk(np.atleast_2d(np.cov(points.T)), len(points))
+    # in units of the cloud, because a least variance is added
+    units = np.where(points.std(axis=0) > 0, points.std(axis=0), 1.0)
+    covariance = shrunk(np.atleast_2d(np.cov((points / units).T)), len(points)) * np.outer(units, units)
     if len(covariance) > MAX_FULL:
         return np.asarray(np.sqrt(INFLATION * np.diag(covariance)))
     return np.asarray(np.linalg.cholesky(INFLATION * covariance))
