@@ -149,7 +149,7 @@ def restarts_of(*rounds):
     """First restarts of a run with these rounds: (scans, first restart of every copy)."""
     settings = SimpleNamespace(n_copies=len(rounds[0][1]))
     made = [SimpleNamespace(n_scans=scans, first_restarts=first) for scans, first in rounds]
-    return Result.first_restart.fget(SimpleNamespace(settings=settings, rounds=made))
+    return Result.first_restart.fget(SimpleNamespace(settings=settings, rounds=Rounds(made)))
 
 
 def test_first_restart_counts_the_scans_of_all_rounds():
