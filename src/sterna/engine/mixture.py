@@ -111,8 +111,10 @@ def is_full(words: FloatPointer) -> bool:
 
 
 @compiled
-def whiten(words: FloatPointer, component: FloatPointer, line: FloatPointer, white: FloatPointer) -> float:
-    """Write a point in units of a component, in which that is standard normal; return the squared distance."""
+def whiten_within(
+    words: FloatPointer, component: FloatPointer, line: FloatPointer, white: FloatPointer, limit: float
+) -> float:
+    """Like `whiten`, but stop as soon as the squared distance is beyond a limit, and return what it is by then."""
     centre, factor = centre_of(words, component), factor_of(words, component)
     full, entry, square = is_full(words), 0, 0.0
     for k in range(int(words[Header.dimension])):
@@ -124,7 +126,15 @@ def whiten(words: FloatPointer, component: FloatPointer, line: FloatPointer, whi
         white[k] = value / factor[entry]
         entry += 1
         square += white[k] * white[k]
+        if square > limit:
+            break
     return square
+
+
+@compiled
+def whiten(words: FloatPointer, component: FloatPointer, line: FloatPointer, white: FloatPointer) -> float:
+    """Write a point in units of a component, in which that is standard normal; return the squared distance."""
+    return whiten_within(words, component, line, white, math.inf)
 
 
 @compiled
@@ -150,27 +160,6 @@ def add_log(total: float, term: float) -> float:
 
 
 @compiled
-def squared_distance(
-    words: FloatPointer, component: FloatPointer, line: FloatPointer, white: FloatPointer, limit: float
-) -> float:
-    """Return the squared distance of `whiten`, or some number beyond the limit as soon as it is known to be larger."""
-    centre, factor = centre_of(words, component), factor_of(words, component)
-    full, entry, square = is_full(words), 0, 0.0
-    for k in range(int(words[Header.dimension])):
-        value = line[k] - centre[k]
-        if full:
-            for j in range(k):
-                value -= factor[entry] * white[j]
-                entry += 1
-        white[k] = value / factor[entry]
-        entry += 1
-        square += white[k] * white[k]
-        if square > limit:
-            break
-    return square
-
-
-@compiled
 def log_mixture(words: FloatPointer, line: FloatPointer, white: FloatPointer) -> float:
     """Return the log-density of the mixture at a point of the line; `white` is working memory.
 
@@ -181,7 +170,7 @@ def log_mixture(words: FloatPointer, line: FloatPointer, white: FloatPointer) ->
     for number in range(int(words[Header.n_components])):
         component = component_of(words, number)
         constant = component[Component.constant]
-        square = squared_distance(words, component, line, white, 2.0 * (constant - highest + NEGLIGIBLE))
+        square = whiten_within(words, component, line, white, 2.0 * (constant - highest + NEGLIGIBLE))
         density = constant - 0.5 * square
         if density > highest:
             total = total * math.exp(highest - density) + 1.0
