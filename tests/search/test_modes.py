@@ -7,6 +7,7 @@ import pytest
 from landscapes import FunctionLandscape
 
 from sterna.result.mode_table import Mode, Modes
+from sterna.search.curvature import Optimum
 from sterna.search.mixture import Mixture, clouds, first_mixture, refitted, with_clouds
 from sterna.search.modes import Unseen, modes_of, unseen
 from sterna.search.search import Search, search
@@ -107,6 +108,12 @@ def test_a_cloud_of_draws_is_a_component_beside_optima():
     mixture = first_mixture([], draws, 2.0)
     assert mixture.centres.shape == (1, 6)
     assert first_mixture([], draws[:5], 2.0) is None
+    # a spike of log mass 3 beside the cloud, which has the evidence, 2: nine tenths of the weight in that proportion
+    spike = Optimum(np.zeros(6), 3.0 - 3.0 * math.log(2.0 * math.pi) - 6.0 * math.log(1e-3), 1e-3 * np.eye(6))
+    share = 0.9 * math.e / (1.0 + math.e) + 0.05
+    assert first_mixture([spike], draws, 2.0).weights == pytest.approx([share, 1.0 - share], abs=0.01)
+    # an evidence that is not known yet does not decide
+    assert first_mixture([spike], draws, math.nan).weights == pytest.approx([0.5, 0.5], abs=0.01)
 
 
 def test_modes_print_as_a_table():

@@ -106,7 +106,7 @@ def sample(
         Where the path to the target begins. "prior": at the reference. "fitted": at a mixture of the reference and of
         normal distributions around the modes that a search finds, while the path from the reference is followed beside
         it with a fifth of the evaluations. Modes of unequal width are lost on the way from the reference. By default
-        "auto": what tuning finds to be cheaper, if all variables are real.
+        "auto": what tuning finds to be cheaper, if all variables are real and have named distributions.
     keep, thin
         Which draws to keep: those of the "target" chain or of "all" chains, every `thin` scans.
     keep_log_likelihoods
