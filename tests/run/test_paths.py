@@ -91,6 +91,9 @@ def test_the_table_of_modes(result):
     assert first.basin_share < second.basin_share
     assert first.basin_share + second.basin_share == pytest.approx(1.0)
     assert "mode  weight" in str(result)
+    for text in ("basin share", result.modes.rows()[0][1], result.modes.detection_limit):
+        assert text in str(result)
+        assert text in result._repr_html_()
     assert result.to_dict()["modes"]["modes"][0]["weight"]["value"] == first.weight.value
 
 

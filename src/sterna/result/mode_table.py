@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sterna.search.modes import Unseen
 from sterna.tuning.estimate import Estimate
 from sterna.types import FloatArray
+
+HEADS = ("mode", "weight", "log evidence", "basin share", "journeys", "width", "centre")
 
 # So many scalars of a mode's position are printed.
 MAX_SCALARS = 4
@@ -94,14 +96,17 @@ class Modes:
     def __str__(self) -> str:
         if not self.table:
             return "No modes were looked for."
-        rows = [["mode", "weight", "log evidence", "basin share", "journeys", "width", "centre"]]
-        rows += [self._row(number, mode) for number, mode in enumerate(self.table)]
+        rows = [HEADS, *self.rows()]
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([*lines, self.detection_limit])
 
+    def rows(self) -> list[Sequence[str]]:
+        """Return the lines of the table, under HEADS."""
+        return [self._row(number, mode) for number, mode in enumerate(self.table)]
+
     @staticmethod
-    def _row(number: int, mode: Mode) -> list[str]:
+    def _row(number: int, mode: Mode) -> Sequence[str]:
         scalars = [
             f"{name}={entry:.4g}" if np.ndim(value) == 0 else f"{name}[{index}]={entry:.4g}"
             for name, value in mode.values.items()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from sterna.result import rounds, summary
+from sterna.result import mode_table, rounds, summary
 from sterna.result.report import facts, rows_left_out, verdict
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def html_of(result: "Result", max_rows: int = 20) -> str:
         f"<div>... and {others} more</div>" if others > 0 else "",
         f'<div style="{_SMALL}">{escape(summary.explanation_of(result))}</div>',
         _facts(result),
+        _modes(result) if len(result.modes) > 1 else "",
         *(f'<div style="{_NOTE}"><b>Note:</b> {escape(text)}</div>' for text in dict.fromkeys(result.notes)),
         '<details><summary style="cursor:pointer">Rounds</summary>',
         _table(rounds.HEADS, map(rounds.cells, result.rounds.rows())),
@@ -57,6 +58,11 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], names: int = 0) 
     body = "".join(f'<tr style="background:transparent">{line(row, "td", _CELL)}</tr>' for row in rows)
     head = f"<thead><tr>{line(heads, 'th', _HEAD)}</tr></thead>"
     return f'<table style="{_TABLE}">{head}<tbody>{body}</tbody></table>'
+
+
+def _modes(result: "Result") -> str:
+    table = _table(mode_table.HEADS, result.modes.rows(), names=1)
+    return f'{table}<div style="{_SMALL}">{escape(result.modes.detection_limit)}</div>'
 
 
 def _facts(result: "Result") -> str:
