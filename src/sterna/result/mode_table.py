@@ -133,8 +133,8 @@ class Modes:
         if self.truncated:
             return "There are more optima than a search keeps, so most modes may be missing from this table."
         return (
-            f"Basin share: of {found.climbs} climbs from independent draws of the reference. About {found.share:.2%} of "
-            f"such climbs, at most {found.upper:.2%} (95 %), would end at modes that were not found."
+            f"Basin share: of {found.climbs} climbs from independent draws of the reference. About {found.share:.2%} "
+            f"of such climbs, at most {found.upper:.2%} (95 %), would end at modes that were not found."
         )
 
     def to_dict(self) -> dict[str, Any]:
