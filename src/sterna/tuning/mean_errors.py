@@ -77,12 +77,13 @@ def mean_of(draws: FloatArray, journeys: IntArray) -> Estimate:
 def share_of(event: BoolArray, journeys: IntArray) -> Share:
     """Return the share of draws in which an event is true, (copies, draws).
 
-    If it is true in none or in all of them, each journey counts as one draw, because nothing else is known.
+    Draws that alternate, as leaps between two modes make them, are worth more than as many independent ones. If the
+    event is true in none or in all of them, each journey counts as one draw, because nothing else is known.
     """
     value = float(event.mean())
     if 0.0 < value < 1.0:
         errors = mean_errors(event[None].astype(np.float64), journeys)
         if np.isfinite(errors.error[0]):
-            size = min(value * (1.0 - value) / float(errors.error[0]) ** 2, float(event.size))
+            size = value * (1.0 - value) / float(errors.error[0]) ** 2
             return Share.of(value, size, float(errors.freedom[0]))
     return Share.of(value, effective_number(sizes_of(journeys)))
