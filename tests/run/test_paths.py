@@ -25,8 +25,9 @@ def unequal(x):
     """Two normal modes of widths 1 : 6, normalised: the prior's path loses the narrow one."""
     near, far = 0.0, 0.0
     for i in range(x.size):
-        near += (x[i] + 4.0) ** 2
-        far += (x[i] - 4.0) ** 2
+        # Python's powers may differ from compiled ones in their last bit
+        near += (x[i] + 4.0) * (x[i] + 4.0)
+        far += (x[i] - 4.0) * (x[i] - 4.0)
     first = math.log(0.7) - 5 * math.log(0.1) - 0.5 * near / 0.01
     second = math.log(0.3) - 5 * math.log(0.6) - 0.5 * far / 0.36
     high = max(first, second)
@@ -40,6 +41,7 @@ class InPython:
         return unequal(x)
 
 
+NARROW_ONES = "The target has 2 modes, and narrower ones may be missing"
 REFERENCE = {"x": sterna.Uniform(-10, 10, shape=DIMENSION)}
 TARGET = sterna.Target(unequal, REFERENCE)
 SLICE = sterna.Slice()
@@ -58,7 +60,9 @@ def test_weights_and_evidence_of_modes_of_unequal_width(result):
     assert result.log_evidence.error < 0.1
     low, high = result.mean(lambda posterior: posterior["x"][..., 0] < 0).interval(level)
     assert low < WEIGHTS[0] < high < low + 0.4
-    assert not result.warnings
+    # with modes of such widths, others that are as narrow would be overlooked at most places
+    assert [text.partition(":")[0] for text in result.warnings] == [NARROW_ONES]
+    assert result.modes.planted.half_as_wide < 0.5
     assert result.global_barrier < 1.5
 
 

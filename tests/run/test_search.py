@@ -113,7 +113,7 @@ def test_a_fault_of_the_search_does_not_cost_the_run(compiled_run, monkeypatch):
     def fails(*arguments):
         raise ValueError("a fault")
 
-    monkeypatch.setattr(search, "_searched", fails)
+    monkeypatch.setattr(search, "searched", fails)
     result = sterna.sample(plain, REFERENCE, workers=1, **OPTIONS)
     np.testing.assert_array_equal(result.states, compiled_run.states)
     assert "not searched for: it failed with ValueError: a fault" in str(result)

@@ -20,6 +20,12 @@ class FunctionLandscape:
         share = 1 / (1 + np.exp(-points))
         return self.half * (2 * share - 1), np.log(2 * self.half * share * (1 - share))
 
+    def points_of(self, states):
+        if self.half is None:
+            return states.copy()
+        share = 0.5 * (1 + states / self.half)
+        return np.log(share) - np.log1p(-share)
+
     def values(self, points):
         self.spent += len(points)
         states, log_jacobians = self.variables(points)

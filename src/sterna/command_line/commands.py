@@ -72,6 +72,12 @@ def commands(context: click.Context) -> None:
     show_default=True,
     help="Begin at the prior, or at a mixture fitted to the modes.",
 )
+@click.option(
+    "--search",
+    default=None,
+    type=float,
+    help="Evaluations of the search for modes, relative to the run's, such as 0.1.",
+)
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option(
     "--workers",
@@ -169,6 +175,7 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: 
         explorations=_number_or_auto(options["explorations"]),
         scheme=options["scheme"],
         path=options["path"],
+        search=options["search"],
         seed=options["seed"],
         workers=options["workers"],
         progress=make_display(True, warnings=False),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sterna.search.modes import Unseen
+from sterna.search.planted import RATIOS, Planted
 from sterna.tuning.estimate import Estimate
 from sterna.types import FloatArray
 
@@ -80,6 +81,8 @@ class Modes:
     """Share of the target's draws that belong to none."""
     truncated: bool = False
     """Whether there were more optima than a search keeps."""
+    planted: Planted = field(default_factory=Planted)
+    """At which share of places narrower modes would have been noticed."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -132,10 +135,11 @@ class Modes:
             return "No climb from an independent draw of the reference has ended, so modes may be missing."
         if self.truncated:
             return "There are more optima than a search keeps, so most modes may be missing from this table."
-        return (
+        text = (
             f"Basin share: of {found.climbs} climbs from independent draws of the reference. About {found.share:.2%} "
             f"of such climbs, at most {found.upper:.2%} (95 %), would end at modes that were not found."
         )
+        return f"{text} {self.planted}" if self.planted.shares else text
 
     def to_dict(self) -> dict[str, Any]:
         """Return numbers and lists that JSON can hold."""
@@ -144,5 +148,6 @@ class Modes:
             "unseen_share": self.unseen.share,
             "unseen_upper": self.unseen.upper,
             "climbs": self.unseen.climbs,
+            "noticed_if_narrower": dict(zip(map(str, RATIOS), self.planted.shares, strict=False)),
             "outside": self.outside.to_dict(),
         }

@@ -7,6 +7,7 @@ import numpy as np
 
 from sterna.result.advice import longer_run
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM
+from sterna.result.settings import MAX_SEARCH, WHOLE_SEARCH
 from sterna.result.text import count
 from sterna.search.mixture import Mixture
 from sterna.tuning.estimate import Estimate, student_quantile
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 # If a larger share of the target's draws belongs to no component, the mixture does not describe the target.
 MAX_OUTSIDE = 0.1
+
+# If fewer of the modes that are half as wide as the narrowest known one would be noticed, narrow ones may be missing.
+LEAST_NOTICED = 0.5
 
 
 @dataclass(frozen=True)
@@ -105,4 +109,18 @@ def draws_outside_the_mixture(result: "Result") -> str | None:
         f"At least {share:.0%} of the draws {where} to no component of the fitted "
         f"mixture (normal: less than {MAX_OUTSIDE:.0%}), so it does not describe the target. Compare with "
         f'path="prior", or use {longer_run(result, 4)}.'
+    )
+
+
+def narrow_modes_may_be_missing(result: "Result") -> str | None:
+    """Warn if there are several modes, and the search would have overlooked one that is half as wide as the others."""
+    planted, number = result.modes.planted, len(result.modes)
+    if number < 2 or not planted.shares or planted.half_as_wide >= LEAST_NOTICED:
+        return None
+    search = result.settings.search or WHOLE_SEARCH
+    return (
+        f"The target has {number} modes, and narrower ones may be missing: a mode with a tenth of the mass and half "
+        f"the width of the narrowest one would have been noticed at {planted.half_as_wide:.0%} of the places (normal: "
+        f"at {LEAST_NOTICED:.0%} or more). Weights and evidence are those of the modes that were found. If there may "
+        f"be others, use search={min(10 * search, MAX_SEARCH):g}, which evaluates more draws of the reference."
     )

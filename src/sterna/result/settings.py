@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+# Evaluations of the search for modes, relative to those of a run along the path from the prior: by default, at most.
+WHOLE_SEARCH, MAX_SEARCH = 0.1, 10.0
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -23,5 +26,7 @@ class Settings:
     """Whether the run finds the number of chains; `n_chains` is then the number of the sampling phase."""
     path: str = "prior"
     """Where the path to the target begins: at the "prior", or at a mixture that tuning fits, "fitted"."""
+    search: float | None = None
+    """Evaluations of the search for modes, relative to those of a run along the path from the prior."""
     keep_log_likelihoods: bool = False
     """Whether the log-likelihoods of all chains at all scans are kept."""

@@ -9,7 +9,7 @@ from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.advice import SAME_POSTERIOR, longer_run
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM, unconverged
 from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
-from sterna.result.other_path import disagreeing_paths, draws_outside_the_mixture
+from sterna.result.other_path import disagreeing_paths, draws_outside_the_mixture, narrow_modes_may_be_missing
 from sterna.result.precision import single_precision
 from sterna.result.text import count
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
@@ -61,6 +61,7 @@ def warnings_of(result: "Result") -> list[str]:
         light_tails,
         disagreeing_paths,
         draws_outside_the_mixture,
+        narrow_modes_may_be_missing,
     )
     return [text for check in checks if (text := check(result)) is not None]
 

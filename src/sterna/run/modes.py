@@ -60,7 +60,8 @@ def _modes(runtime: Runtime, state: RunState, found: Search, log_evidence: Estim
     outside = share_of(labels < 0, journeys)
     # each optimum by itself: what looks like one mode to a wide component may be many
     single = np.array([one.basin for one in found.optima], dtype=np.int64)
-    return Modes(tuple(table[k] for k in order), unseen(single), outside, len(found.optima) >= MAX_OPTIMA)
+    truncated = len(found.optima) >= MAX_OPTIMA
+    return Modes(tuple(table[k] for k in order), unseen(single), outside, truncated, found.planted)
 
 
 def _labels(mixture: Mixture, mode_of: IntArray, points: FloatArray) -> IntArray:

@@ -7,8 +7,8 @@ import numpy as np
 
 from sterna.engine.schemes import find_scheme
 from sterna.errors import OptionError
-from sterna.ground.numbers import whole_number
-from sterna.result.settings import Settings
+from sterna.ground.numbers import real_number, whole_number
+from sterna.result.settings import MAX_SEARCH, Settings
 from sterna.theory.checks import check_schedule
 from sterna.tuning.chains import FIRST_N_CHAINS
 
@@ -36,6 +36,7 @@ class Options:
     keep_log_likelihoods: object = False
     seed: object = 1
     path: object = "auto"
+    search: object = None
     workers: object = None
     """A number, an executor, a pool with a `map`, or None."""
 
@@ -73,8 +74,20 @@ def make_settings(options: Options) -> Settings:
         auto_explorations=auto_explorations,
         auto_chains=auto_chains,
         path=options.path,
+        search=None if options.search is None else _share("search", options.search),
         keep_log_likelihoods=check_flag("keep_log_likelihoods", options.keep_log_likelihoods),
     )
+
+
+def _share(name: str, given: object) -> float:
+    """Return a share of the evaluations of a run."""
+    share = real_number(given)
+    if share is None or not 0.0 <= share <= MAX_SEARCH:
+        raise OptionError(
+            f"{name}={given!r} is not possible: give the evaluations of the search for modes relative to those of the "
+            f"run, such as 0.1 (at most {MAX_SEARCH:g})."
+        )
+    return share
 
 
 def _is_auto(value: object) -> bool:

@@ -25,12 +25,14 @@ from sterna.result.settings import Settings
 from sterna.result.text import count
 from sterna.run.blocks import Pause, run_blocks
 from sterna.run.runtime import Runtime
-from sterna.run.search import points_of_draws, search_for_modes
+from sterna.run.search import points_of_draws
+from sterna.run.search_for_modes import search_deeper, search_for_modes
 from sterna.run.start import begin_round, find_starting_points, first_guesses
 from sterna.run.state import RunState
 from sterna.run.tune import total_evaluations, tune
 from sterna.search.curvature import Optimum
-from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds
+from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima
+from sterna.search.search import Search
 from sterna.target.mixture_target import MixtureTarget
 from sterna.target.prepared import PreparedTarget
 from sterna.tuning.schedule import uniform_schedule
@@ -247,7 +249,7 @@ def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, finds_mor
 
 
 def _tune_both(runtime: Runtime, state: RunState) -> RunState:
-    """Tune along both paths; fit the mixture again, except before the last tuning round and the sampling phase."""
+    """Tune along both paths; fit the mixture again, but not before the sampling phase: the schedule is tuned to it."""
     mixture, beside = state.mixture, state.beside
     assert mixture is not None
     assert beside is not None
@@ -258,13 +260,26 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
         if not _is_better(after, after_beside):
             return _prior_alone(runtime, state, after, after_beside)
         after = begin_round(along(runtime, mixture), after)
-    if state.round_number < state.settings.n_rounds - 1:
+    if state.round_number < state.settings.n_rounds:
         mixture = _fitted_again(mixture, points_of_draws(runtime, state), points_of_draws(runtime, beside))
+        if state.round_number == _first_round(state) + TRIAL_ROUNDS:
+            mixture, found = _searched_deeper(runtime, state, mixture, after.rounds[-1].log_evidence.value)
+            after = replace(after, search=found)
         after = replace(after, mixture=mixture)
-        found = along(runtime, mixture)
+        fitted = along(runtime, mixture)
         for number, copy in enumerate(after.copies):
-            found.on_replicas(number, copy, partial(refresh_some, found.target.block))
+            fitted.on_replicas(number, copy, partial(refresh_some, fitted.target.block))
     return replace(after, beside=_with_pace(runtime, after_beside, after))
+
+
+def _searched_deeper(
+    runtime: Runtime, state: RunState, mixture: Mixture, log_evidence: float
+) -> tuple[Mixture, Search]:
+    """Search for modes that the mixture lacks, and return it with a component for each of them."""
+    assert state.beside is not None
+    with runtime.display.working("searching for modes"):
+        found = search_deeper(runtime, state, state.beside, mixture, log_evidence)
+    return with_optima(mixture, found.optima, log_evidence), found
 
 
 def _fitted_again(mixture: Mixture, draws: FloatArray, draws_beside: FloatArray) -> Mixture:

@@ -66,6 +66,7 @@ def sample(
     scheme: str = "deo",
     schedule: Any = None,
     path: str = "auto",
+    search: float | None = None,
     keep: str = "target",
     thin: float = 1,
     keep_log_likelihoods: bool = False,
@@ -107,6 +108,10 @@ def sample(
         normal distributions around the modes that a search finds, while the path from the reference is followed beside
         it with a fifth of the evaluations. Modes of unequal width are lost on the way from the reference. By default
         "auto": what tuning finds to be cheaper, if all variables are real and have named distributions.
+    search
+        Evaluations of the search for modes at which the path may begin, relative to those that the run would take along
+        the path from the reference. By default up to 0.1, and 0.025 if the path from the reference is kept or an
+        evaluation takes more than 10 microseconds. More finds modes that are narrower than others.
     keep, thin
         Which draws to keep: those of the "target" chain or of "all" chains, every `thin` scans.
     keep_log_likelihoods
@@ -159,6 +164,7 @@ def sample(
         keep_log_likelihoods,
         seed,
         path,
+        search,
         workers,
     )
     read_target = partial(as_target, target, reference, data, vectorized, prior)

@@ -15,7 +15,6 @@ from sterna.search.circles import around_mean
 from sterna.search.light_reference import upper_tail
 from sterna.search.mass import cost_of_mass
 from sterna.search.missed_mass import Draws, discrepancies
-from sterna.search.screen import most_surprising
 from sterna.search.search import Search, cost_of_climb, search
 from sterna.search.starts import along_the_diagonal, in_turn, with_other_integers
 from sterna.search.tails import light_tails
@@ -26,13 +25,6 @@ from sterna.types import BoolArray, FloatArray
 
 # The share of a run's evaluations that the search may add.
 SHARE = 0.05
-
-# The share of the evaluations of a run along the path from the prior that the search for modes may add. A run along the
-# path from a mixture takes about a fourth of them.
-SHARE_FOR_MODES = 0.025
-
-# In a short run it may be larger, up to this share for so many climbs, because fewer find no mode.
-SHARE_OF_FEW_CLIMBS, FEW_CLIMBS = 0.1, 20
 
 # The share of the evaluations of tuning that the search after it may add.
 SHARE_AFTER_TUNING = 0.03
@@ -54,17 +46,6 @@ MAX_CLIMBS, MAX_COORDINATES = 10_000, 100_000
 # Seeds of searches in different rounds differ in bits that users' seeds rarely have.
 SEED_BITS = 40
 
-# The share of the budget with which draws are screened for other modes, its part for single
-# evaluations, and how often the rest is spent on climbs from the most surprising of them.
-FOR_SCREEN, FOR_DRAWS, PASSES = 0.75, 0.6, 3
-
-# Draws of the reference that are evaluated to find where to climb, and their coordinates in all.
-MAX_SCREENED, MAX_SCREENED_COORDINATES = 100_000, 2_000_000
-
-# More optima are those of a ridge or a shell, whose hills take long to fit and explain little.
-MAX_HILLS = 16
-SEED_OF_SCREEN = 0x9E3779B97F4A7C15 >> 1
-
 # More draws than this are thinned before they are compared with ellipsoids.
 MAX_DRAWS = 4000
 
@@ -75,31 +56,7 @@ SLOW_TAILS = "the tails were not looked at to their ends, because evaluations th
 LEAST_SHARE = 0.02
 
 
-# log-densities may be huge or infinite, and what cannot be computed is not found
-@np.errstate(all="ignore")
-def search_for_modes(runtime: Runtime, state: RunState) -> Search:
-    """Climb from all kinds of starts in an early round, for a mixture from which the path may begin."""
-    draws = _kept_draws(state)
-    if _reason_to_skip(runtime, draws):
-        return state.search
-    landscape = TargetLandscape(runtime, state.tuned.n_chains)
-    # what the whole run would take along this path; the rounds double
-    settings = state.settings
-    rounds_left = 2 ** (settings.n_rounds + 1) - 2 ** (state.round_number + 1) + settings.n_scans
-    whole = 1.0 + rounds_left / (2 ** (state.round_number + 1) - 2)
-    whole *= _budget(runtime, state, 1.0)
-    least = min(SHARE_OF_FEW_CLIMBS * whole, FEW_CLIMBS * cost_of_climb(runtime.target.dimension))
-    budget = int(max(SHARE_FOR_MODES * whole, least))
-    for_climbs = int(max((1.0 - FOR_SCREEN) * budget, least))
-    try:
-        found = _searched(landscape, runtime, state, draws, for_climbs, state.search)
-        return _searched_where_surprising(landscape, runtime, state, budget - for_climbs, found)
-    except Exception:
-        # a run must not end because of it: without optima it keeps the path from the prior
-        return _with_costs(state.search, landscape)
-
-
-def _with_costs(before: Search, landscape: TargetLandscape) -> Search:
+def with_costs(before: Search, landscape: TargetLandscape) -> Search:
     """Return a search with what a later one has spent that failed."""
     return replace(
         before,
@@ -108,67 +65,44 @@ def _with_costs(before: Search, landscape: TargetLandscape) -> Search:
     )
 
 
-def _searched_where_surprising(
-    landscape: TargetLandscape, runtime: Runtime, state: RunState, budget: int, before: Search
-) -> Search:
-    """Evaluate many draws of the reference with half of the budget, and climb from those that no optimum explains."""
-    count = min(MAX_SCREENED, int(FOR_DRAWS * budget), MAX_SCREENED_COORDINATES // runtime.target.dimension)
-    if not 0 < len(before.optima) <= MAX_HILLS or count < cost_of_climb(runtime.target.dimension):
-        return before
-    until = landscape.spent + budget
-    points = landscape.points_of(runtime.draw_reference(state.settings.seed ^ SEED_OF_SCREEN, count))
-    values = landscape.values(points)
-    points, values = points[np.isfinite(values)], values[np.isfinite(values)]
-    scales, found = _scales(landscape.points_of(_kept_draws(state))), before
-    for passes_left in range(PASSES, 0, -1):
-        if len(points) == 0:
-            break
-        # what a new optimum explains is no surprise any more
-        order, climbs = most_surprising(landscape, points, values, found.optima), found.climbs
-        share = (until - landscape.spent) // passes_left
-        found = search(landscape, points[order[: 1 + count // 4]], scales, share, found)
-        rest = order[found.climbs - climbs :]
-        points, values = points[rest], values[rest]
-    return replace(found, evaluations=landscape.evaluations, gradients=landscape.gradients)
-
-
 def points_of_draws(runtime: Runtime, state: RunState) -> FloatArray:
     """Return the target draws of the round under way as points on the line."""
-    return TargetLandscape(runtime, state.tuned.n_chains).points_of(_kept_draws(state))
+    return TargetLandscape(runtime, state.tuned.n_chains).points_of(kept_draws(state))
 
 
+# log-densities may be huge or infinite, and what cannot be computed is not found
 @np.errstate(all="ignore")
 def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
     """Climb from draws of the reference and from the states of all chains, after the last tuning round."""
     runtime = runtime.prior or runtime
-    draws = _kept_draws(state)
-    if _reason_to_skip(runtime, draws):
+    draws = kept_draws(state)
+    if reason_to_skip(runtime, draws):
         return state.search
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
     try:
         share = SHARE_AFTER_TUNING if state.mixture is None else SHARE_WITH_MIXTURE
-        return _searched(landscape, runtime, state, draws, _budget(runtime, state, share), state.search)
+        return searched(landscape, runtime, state, draws, budget_of(runtime, state, share), state.search)
     except Exception:
         # a run must not end because of it; the search at the end will meet it too, and says so
-        return _with_costs(state.search, landscape)
+        return with_costs(state.search, landscape)
 
 
 @np.errstate(all="ignore")
 def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> Check:
     """Climb from the draws too, and compare masses of optima and of tails with evidence and draws."""
     runtime = runtime.prior or runtime
-    draws = _kept_draws(state)
-    reason = _reason_to_skip(runtime, draws)
+    draws = kept_draws(state)
+    reason = reason_to_skip(runtime, draws)
     if reason:
         return Check(skipped=reason)
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
     if state.mixture is None:
         # a search for a mixture may have taken all of it
-        left = _budget(runtime, state, SHARE) - landscape.cost_of(state.search)
-        budget = max(left, _budget(runtime, state, LEAST_SHARE_AT_END))
+        left = budget_of(runtime, state, SHARE) - landscape.cost_of(state.search)
+        budget = max(left, budget_of(runtime, state, LEAST_SHARE_AT_END))
     else:
         # what was spent before the mixture was fitted does not count
-        budget = _budget(runtime, state, SHARE_WITH_MIXTURE)
+        budget = budget_of(runtime, state, SHARE_WITH_MIXTURE)
     every = -(-len(draws) // MAX_DRAWS)
     known = Draws(landscape.points_of(draws[::every]), n_journeys(state), log_evidence)
     check = Check(climbs=state.search.climbs, optima=len(state.search.optima), found=state.search)
@@ -178,7 +112,7 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
         open_ends = _open_ends(landscape, runtime)
         for_tails = FOR_TAILS if open_ends.any() else 0.0
         for_climbs = int(min((FOR_CLIMBS + FOR_TAILS - for_tails) * budget, budget - for_one))
-        found = _searched(landscape, runtime, state, draws, for_climbs, state.search)
+        found = searched(landscape, runtime, state, draws, for_climbs, state.search)
         check = replace(check, climbs=found.climbs, optima=len(found.optima), found=found)
         rng = np.random.default_rng([state.settings.seed, state.round_number, 1])
         for_mass = min(budget, max(int((1.0 - for_tails) * budget), landscape.spent + for_one)) - landscape.spent
@@ -225,7 +159,7 @@ def n_journeys(state: RunState) -> float:
     return min(effective_number(sizes_of(journeys)), float(MAX_DRAWS))
 
 
-def _searched(
+def searched(
     landscape: TargetLandscape, runtime: Runtime, state: RunState, draws: FloatArray, budget: int, before: Search
 ) -> Search:
     """Climb from all kinds of starts in turn, with a budget of evaluations."""
@@ -233,7 +167,7 @@ def _searched(
         return before
     count = min(MAX_CLIMBS, budget, 100 + MAX_COORDINATES // runtime.target.dimension)
     states, independent = _starts(runtime, state, draws, count)
-    scales = _scales(around_mean(landscape.periods, landscape.points_of(draws)))
+    scales = scales_of(around_mean(landscape.periods, landscape.points_of(draws)))
     found = search(landscape, landscape.points_of(states), scales, budget, before, independent)
     return replace(
         found,
@@ -264,7 +198,7 @@ def _starts(runtime: Runtime, state: RunState, draws: FloatArray, count: int) ->
     return in_turn(groups)[:count], in_turn(independent)[:count]
 
 
-def _scales(points: FloatArray) -> FloatArray:
+def scales_of(points: FloatArray) -> FloatArray:
     """Return the width of the draws in every coordinate: half the distance of two quantiles."""
     low, high = np.quantile(points, [0.16, 0.84], axis=0)
     return np.asarray(np.maximum(0.5 * (high - low), 1e-6 * (1.0 + np.abs(points).max(axis=0))))
@@ -274,11 +208,12 @@ def _log_likelihoods(state: RunState) -> FloatArray:
     return np.concatenate([record.log_likelihood[:, -1] for record in state.records])
 
 
-def _kept_draws(state: RunState) -> FloatArray:
+def kept_draws(state: RunState) -> FloatArray:
+    """Return the target draws of the round under way, of all copies."""
     return np.concatenate([record.draws[:, -1] for record in state.records])
 
 
-def _reason_to_skip(runtime: Runtime, draws: FloatArray) -> str:
+def reason_to_skip(runtime: Runtime, draws: FloatArray) -> str:
     """Say why there is nothing to search, or nothing that could be compared; empty if there is."""
     free = runtime.target.program.value_type == REAL
     if not free.any():
@@ -292,7 +227,7 @@ def _reason_to_skip(runtime: Runtime, draws: FloatArray) -> str:
     return ""
 
 
-def _budget(runtime: Runtime, state: RunState, share: float) -> int:
+def budget_of(runtime: Runtime, state: RunState, share: float) -> int:
     """Return how many evaluations a search may take, as a share of those that the run has made so far."""
     counts = np.zeros(2)
     for path in (state, state.beside):

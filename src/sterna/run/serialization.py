@@ -16,6 +16,7 @@ from sterna.result.settings import Settings
 from sterna.run.state import FittedDistribution, RunState, Seconds, Tuned
 from sterna.search.curvature import Optimum
 from sterna.search.mixture import Mixture
+from sterna.search.planted import Planted
 from sterna.search.search import Search
 from sterna.tuning.energies import Energies
 from sterna.tuning.estimate import Estimate
@@ -32,7 +33,7 @@ CLASSES: dict[str, Any] = {
     found.__name__: found
     for found in (
         RunState, Tuned, FittedDistribution, Seconds, Settings, Cost, Copy, Record, Round, Evidence, EvidenceCurve,
-        Energies, Estimate, JourneyInfluence, Search, Optimum, Mixture,
+        Energies, Estimate, JourneyInfluence, Search, Optimum, Mixture, Planted,
     )
 }  # fmt: skip
 

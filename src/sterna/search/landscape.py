@@ -27,6 +27,9 @@ class Landscape(Protocol):
     def variables(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the states of points, and the log-Jacobian of every coordinate, 0 for integers."""
 
+    def points_of(self, states: FloatArray) -> FloatArray:
+        """Return the points of states."""
+
     def values(self, points: FloatArray) -> FloatArray:
         """Return the log-densities; -inf where the density is zero or not a number."""
 

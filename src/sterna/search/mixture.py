@@ -130,6 +130,21 @@ def with_clouds(mixture: Mixture, points: FloatArray) -> Mixture:
     return Mixture(weights / weights.sum(), centres, factors, mixture.prior_share)
 
 
+def with_optima(mixture: Mixture, optima: Sequence[Optimum], log_evidence: float) -> Mixture:
+    """Return the mixture with a component for each optimum that is outside of all and has mass, by Laplace's method."""
+    new = [one for one in optima if one.log_mass > log_evidence - NEGLIGIBLE]
+    new = [one for one in new if mixture.nearest(one.point[None])[0] < 0][: MAX_COMPONENTS - len(mixture.weights)]
+    if not new:
+        return mixture
+    masses = np.array([one.log_mass - log_evidence for one in new])
+    return Mixture(
+        weights_of(np.concatenate([np.log(mixture.weights), masses])),
+        np.concatenate([mixture.centres, [one.point for one in new]]),
+        np.concatenate([mixture.factors, [_inflated(one.factor, mixture.dimension) for one in new]]),
+        mixture.prior_share,
+    )
+
+
 def _moved(mixture: Mixture, k: int, points: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
     """Return centre and factor of a component, of which its draws have a share."""
     old = mixture.factors[k]

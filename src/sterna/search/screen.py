@@ -1,74 +1,82 @@
-"""Points whose density the known optima do not explain: the best places to look for other optima.
+"""Points that no known optimum explains: the best places to look for other optima.
 
 A narrow mode beside a wide one is seen only from near it: by a share of the reference's draws that is often smaller
-than one in the number of climbs that a run can afford. One evaluation of a draw is cheaper than a climb by a factor of
-a hundred, and draws near an unknown mode stand out: their density is larger than that of the known hills, whose shape
-far from their optima the other draws tell.
+than one in the number of climbs that a run can afford. A few evaluations at a draw are cheaper than a climb by a factor
+of a hundred, and tell whether the draw is on a known hill. On the ray from a draw to the optimum of its hill the depth
+below the optimum is about a power of the distance: of degree 2 if the hill is normal, whatever its covariance, and of
+another degree if it is skewed, curved or has other tails. Slope and curvature tell the degree twice. Near an
+unknown optimum the curvature is larger than the slope explains: for a normal mode by the squared ratio of the distances
+to the known and to the unknown optimum, which is at least the squared ratio of their widths.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from sterna.search.circles import shortest_ways
 from sterna.search.curvature import Optimum
 from sterna.search.hill import hill_of
 from sterna.search.landscape import Landscape
-from sterna.types import FloatArray, IntArray
+from sterna.types import FloatArray
 
-# Draws are assigned to hills, and the hills fitted to them, so many times.
-FITS = 4
+# Differences are taken over this part of the way to the optimum.
+STEP = 0.01
 
-# A hill is fitted to at least and at most so many draws per term; products of coordinates are terms if there are at
-# most so many.
-LEAST_DRAWS, MOST_DRAWS, MAX_TERMS = 5, 20, 300
+# A point is explained if its curvature differs by less than this from what the slope promises.
+EXPLAINED = 0.25
 
-# Added to the diagonal of the equations, relative to their trace, because terms may be the same.
-RIDGE = 1e-10
+# Rays lead to at most so many optima, those that predict the largest density first.
+MAX_RAYS = 4
 
-# Depths below the highest optimum count as at least this, in nats.
+# Less deep than this, in nats, a point is at the optimum.
 LEAST_DEPTH = 1.0
 
 
-def most_surprising(
-    landscape: Landscape, points: FloatArray, values: FloatArray, optima: Sequence[Optimum]
-) -> IntArray:
-    """Return the order of points in which those come first whose density exceeds that of known hills the most.
+def unexplained(
+    landscape: Landscape, points: FloatArray, values: FloatArray, optima: Sequence[Optimum], until: float = np.inf
+) -> FloatArray:
+    """Return how badly the optimum that explains a point best does so, for every point; the values must be finite.
 
-    An excess is relative to the depth below the highest optimum, because so are the errors of a fit.
+    No more rays are followed once `until` evaluations are spent; what was not looked at by then is explained.
     """
     states, log_jacobians = landscape.variables(points)
     densities = values - log_jacobians.sum(axis=1)
     hills = [hill_of(landscape, optimum) for optimum in optima]
-    depths = np.maximum(max(hill.value for hill in hills) - densities, LEAST_DEPTH)
-    predicted = np.array([hill.predictions(landscape, points) for hill in hills]) - log_jacobians.sum(axis=1)
-    terms = terms_of(states[:, landscape.free])
-    for _ in range(FITS):
-        owner = np.argmax(np.nan_to_num(predicted, nan=-np.inf), axis=0)
-        for k in range(len(hills)):
-            mine = np.flatnonzero(owner == k)[: MOST_DRAWS * terms.shape[1]]
-            if len(mine) >= LEAST_DRAWS * terms.shape[1]:
-                predicted[k] = terms @ _fit(terms[mine], densities[mine], depths[mine])
-    excess = (densities - predicted.max(axis=0)) / depths
-    return np.argsort(-np.nan_to_num(excess, nan=-np.inf), kind="stable")
+    predicted = np.array([hill.predictions(landscape, points) for hill in hills])
+    order = np.argsort(-np.nan_to_num(predicted, nan=-np.inf), axis=0, kind="stable")
+    peaks, heights = np.array([hill.state for hill in hills]), np.array([hill.value for hill in hills])
+    scores = np.full(len(points), np.inf)
+    for rank in range(min(MAX_RAYS, len(hills))):
+        left = np.flatnonzero(scores > EXPLAINED)
+        if landscape.spent + 2 * len(left) > until:
+            return scores if rank else np.zeros(len(points))
+        hill = order[rank, left]
+        ways = shortest_ways(landscape.periods, peaks[hill] - states[left])
+        # integers stay as they are
+        ways[:, ~landscape.free] = 0.0
+        first, second = (_densities(landscape, states[left] + part * ways) for part in (STEP, 2.0 * STEP))
+        found = mismatch(densities[left], first, second, heights[hill])
+        scores[left] = np.minimum(scores[left], found)
+    return scores
 
 
-def terms_of(states: FloatArray) -> FloatArray:
-    """Return the terms of a function of second degree that may differ in opposite directions."""
-    away = states - states.mean(axis=0)
-    spread = away.std(axis=0)
-    z = away / np.where(spread > 0.0, spread, 1.0)
-    radius = np.sqrt((z**2).sum(axis=1))[:, None]
-    columns = [np.ones((len(z), 1)), z, z**2, radius * z]
-    d = z.shape[1]
-    if d * (d + 5) // 2 + 1 <= MAX_TERMS:
-        first, second = np.triu_indices(d, 1)
-        columns.append(z[:, first] * z[:, second])
-    return np.concatenate(columns, axis=1)
+def mismatch(start: FloatArray, first: FloatArray, second: FloatArray, height: FloatArray) -> FloatArray:
+    """Compare curvature and slope on rays to optima of given heights, from densities at the first steps of the way.
+
+    A depth a t**p, with t = 1 at the first step, has the slope p a and the curvature p (p - 1) a.
+    """
+    with np.errstate(all="ignore"):
+        depth = height - first
+        slope = (1.0 - STEP) * (second - start) / (2.0 * STEP)
+        curvature = (1.0 - STEP) ** 2 * (2.0 * first - start - second) / STEP**2
+        degree = slope / depth
+        found = np.abs(curvature - degree * (degree - 1.0) * depth) / (depth * np.maximum(degree, 1.0) ** 2)
+        # what is higher than the optimum cannot be on its hill
+        found = np.where(depth < LEAST_DEPTH, np.where(depth > -LEAST_DEPTH, 0.0, np.inf), found)
+    return np.nan_to_num(found, nan=np.inf, posinf=np.inf)
 
 
-def _fit(terms: FloatArray, densities: FloatArray, depths: FloatArray) -> FloatArray:
-    """Return the coefficients of a fit by least squares of relative errors."""
-    scaled = terms / depths[:, None]
-    squares = scaled.T @ scaled
-    squares[np.diag_indices_from(squares)] += RIDGE * np.trace(squares)
-    return np.asarray(np.linalg.solve(squares, scaled.T @ (densities / depths)))
+def _densities(landscape: Landscape, states: FloatArray) -> FloatArray:
+    """Return log-densities of the variables, without the Jacobian."""
+    points = landscape.points_of(states)
+    return np.asarray(landscape.values(points) - landscape.variables(points)[1].sum(axis=1))

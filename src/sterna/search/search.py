@@ -1,7 +1,7 @@
 """The search for optima: climbs in waves, as many as a budget pays for; each wave knows the optima before it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from sterna.search.climb import DIFFERENCE, climb
 from sterna.search.curvature import Optimum, curvature_at
 from sterna.search.hill import Hill, hill_of
 from sterna.search.landscape import Landscape
+from sterna.search.planted import Planted
 from sterna.types import BoolArray, FloatArray
 
 # An end of a climb this near an optimum, in squared units of its curvature, is the same optimum.
@@ -39,6 +40,8 @@ class Search:
     climbs: int = 0
     evaluations: int = 0
     gradients: int = 0
+    planted: Planted = field(default_factory=Planted)
+    """How narrow a mode may be before this search overlooks it."""
 
 
 def search(
