@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from landscapes import FunctionLandscape
 
+import sterna.search.search as module
 from sterna.result.mode_table import Mode, Modes
 from sterna.search.curvature import Optimum
 from sterna.search.mixture import Mixture, clouds, first_mixture, refitted, with_clouds
-from sterna.search.modes import Unseen, modes_of, unseen
+from sterna.search.modes import PARTED, Unseen, modes_of, shares_when_modes_part, unseen
 from sterna.search.search import Search, search
 from sterna.tuning.share import Share
 
@@ -117,10 +118,60 @@ def test_a_cloud_of_draws_is_a_component_beside_optima():
 
 
 def test_modes_print_as_a_table():
-    mode = Mode({"x": np.array([1.0, 2.0])}, np.array([0.1, 0.4]), Share.of(0.25, 100), 0.125, 7, Share.of(0.5, 1e6))
+    mode = Mode({"x": np.array([1.0, 2.0])}, np.array([0.1, 0.4]), Share.of(0.25, 100), 7, Share.of(0.5, 1e6), 0.125)
     text = str(Modes((mode,), Unseen(8, 0)))
     assert "x[0]=1, x[1]=2" in text
     assert "12.50%" in text
     assert "0.2" in text
     assert mode.log_evidence.value == pytest.approx(0.5 + math.log(0.25))
     assert str(Modes()) == "No modes were looked for."
+
+
+def two_normal_hills(points):
+    """Hills of the same width: one evaluation tells on which of them a point is."""
+    return np.logaddexp(*(-0.5 * ((points - centre) ** 2).sum(axis=1) for centre in (-5.0, 5.0)))
+
+
+def checked_climbs():
+    starts = np.random.default_rng(7).uniform(-10.0, 10.0, (1000, 2))
+    found = search(FunctionLandscape(two_normal_hills, 2), starts, np.ones(2), 10**5, Search(), np.ones(1000, bool))
+    assert len(found.optima) == 2
+    assert 20 <= found.checked <= 50
+    return found
+
+
+def test_some_climbs_that_one_evaluation_has_ended_are_made_to_the_end():
+    """Where both hills are equally high, the other may be promised: that is one start in a thousand."""
+    assert checked_climbs().elsewhere <= 1
+
+
+def test_climbs_that_lead_elsewhere_are_counted(monkeypatch):
+    """A planted fault: one evaluation names the wrong hill."""
+    labels_of = module.labels_of
+
+    def wrong(landscape, hills, points, values, far):
+        labels = labels_of(landscape, hills, points, values, far)
+        return np.where(labels >= 0, (labels + 1) % len(hills), labels) if far else labels
+
+    monkeypatch.setattr(module, "labels_of", wrong)
+    found = checked_climbs()
+    assert found.elsewhere >= found.checked - 1
+
+
+def test_the_share_of_a_narrow_mode_where_modes_part():
+    """Two components of d = 12 with widths 0.2 and 0.5 in a flat prior; in units of the wider one they are D apart."""
+    d, apart = 12, 40.0
+    weights, widths = np.array([0.1, 0.9]), np.array([0.2, 0.5])
+    centres = np.zeros((2, d))
+    centres[1, 0] = apart
+    inflated = math.sqrt(1.5) * widths
+    mixture = Mixture(weights, centres, inflated[:, None, None] * np.eye(d))
+    beta = PARTED**2 / (apart / 0.5) ** 2
+    mass = weights**beta * widths ** (d * (1 - beta))
+    found = shares_when_modes_part(mixture, np.array([0, 1]), np.full(2, -3.0))
+    assert found[0] == pytest.approx(mass[0] / mass.sum(), rel=1e-9)
+    assert 1e-5 < found[0] < 3e-5
+    # a prior that is denser there makes up for the width
+    dense = shares_when_modes_part(mixture, np.array([0, 1]), np.array([0.0, 12 * math.log(0.2 / 0.5)]))
+    assert dense[0] > 0.4
+    assert shares_when_modes_part(mixture, np.zeros(2, dtype=np.int64), np.zeros(2)).tolist() == [1.0]

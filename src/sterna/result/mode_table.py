@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sterna.result.text import count
 from sterna.search.modes import Unseen
 from sterna.search.planted import RATIOS, Planted
 from sterna.tuning.estimate import Estimate
 from sterna.types import FloatArray
 
 HEADS = ("mode", "weight", "log evidence", "basin share", "journeys", "width", "centre")
+
+# A mode of at least this weight is lost if it holds a smaller share of the mass where it parts from others.
+LEAST_WEIGHT, LOST = 0.01, 1e-3
 
 # So many scalars of a mode's position are printed.
 MAX_SCALARS = 4
@@ -31,12 +35,14 @@ class Mode:
     """Standard deviation of every stored coordinate, by the covariance of the mode's largest component."""
     weight: Estimate
     """Share of the target's draws that belong to it."""
-    basin_share: float
-    """Share of the climbs from independent draws of the reference that led to it."""
     journeys: int
     """How many journeys brought draws to it: replicas that came from the reference, and stayed until they went back."""
     of_all: Estimate
     """Log evidence of all modes together."""
+    basin_share: float = math.nan
+    """Share of the climbs from independent draws of the reference that led to it."""
+    share_when_parting: float = math.nan
+    """Predicted share of the mass where it parts from other modes on the path from the reference."""
 
     @property
     def log_evidence(self) -> Estimate:
@@ -55,6 +61,7 @@ class Mode:
             "width": self.width.tolist(),
             "weight": self.weight.to_dict(),
             "basin_share": self.basin_share,
+            "share_when_parting": self.share_when_parting,
             "journeys": self.journeys,
             "log_evidence": self.log_evidence.to_dict(),
         }
@@ -102,7 +109,16 @@ class Modes:
         rows = [HEADS, *self.rows()]
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, self.detection_limit])
+        return "\n".join([*lines, *self.notes(), self.detection_limit])
+
+    def notes(self) -> list[str]:
+        """Return a line for each mode that the path from the reference would lose."""
+        return [
+            f"Mode {number} would be lost on the path from the reference: where the modes part, it holds about "
+            f"{mode.share_when_parting:.1g} of the mass."
+            for number, mode in enumerate(self.table)
+            if mode.share_when_parting < LOST and mode.weight.value > LEAST_WEIGHT
+        ]
 
     def rows(self) -> list[Sequence[str]]:
         """Return the lines of the table, under HEADS."""
@@ -139,6 +155,11 @@ class Modes:
             f"Basin share: of {found.climbs} climbs from independent draws of the reference. About {found.share:.2%} "
             f"of such climbs, at most {found.upper:.2%} (95 %), would end at modes that were not found."
         )
+        if found.checked:
+            text += (
+                f" Of {count(found.checked, 'climb')} that one evaluation had ended, then made to the end, "
+                f"{found.elsewhere} led elsewhere."
+            )
         return f"{text} {self.planted}" if self.planted.shares else text
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The modes of a run's target, for its result: where they are, how much they weigh, and how well climbs find them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from sterna.run.landscape import TargetLandscape
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.search.mixture import INFLATION, Mixture, first_mixture
-from sterna.search.modes import modes_of, unseen
+from sterna.search.modes import modes_of, shares_when_modes_part, unseen
 from sterna.search.search import MAX_OPTIMA, Search
 from sterna.target.prepared import PreparedTarget
 from sterna.tuning.estimate import Estimate
@@ -52,8 +53,13 @@ def _modes(runtime: Runtime, state: RunState, found: Search, log_evidence: Estim
     labels = _labels(mixture, mode_of, points).reshape(journeys.shape)
     basins = _basins(mixture, mode_of, found)
     shares = basins / max(int(basins.sum()), 1)
+    on_the_way = shares_when_modes_part(mixture, mode_of, landscape.references(mixture.centres))
     table = [
-        _mode(runtime.target, landscape, mixture, mode_of == k, labels == k, journeys, float(shares[k]), log_evidence)
+        replace(
+            _mode(runtime.target, landscape, mixture, mode_of == k, labels == k, journeys, log_evidence),
+            basin_share=float(shares[k]),
+            share_when_parting=float(on_the_way[k]),
+        )
         for k in range(len(basins))
     ]
     order = sorted(range(len(table)), key=lambda k: -table[k].weight.value)
@@ -61,7 +67,8 @@ def _modes(runtime: Runtime, state: RunState, found: Search, log_evidence: Estim
     # each optimum by itself: what looks like one mode to a wide component may be many
     single = np.array([one.basin for one in found.optima], dtype=np.int64)
     truncated = len(found.optima) >= MAX_OPTIMA
-    return Modes(tuple(table[k] for k in order), unseen(single), outside, truncated, found.planted)
+    missed = unseen(single, found.checked, found.elsewhere)
+    return Modes(tuple(table[k] for k in order), missed, outside, truncated, found.planted)
 
 
 def _labels(mixture: Mixture, mode_of: IntArray, points: FloatArray) -> IntArray:
@@ -87,7 +94,6 @@ def _mode(
     components: BoolArray,
     inside: BoolArray,
     journeys: IntArray,
-    basin_share: float,
     log_evidence: Estimate,
 ) -> Mode:
     """Return one mode: its draws, and the component of largest weight in it."""
@@ -99,4 +105,4 @@ def _mode(
     state, low, high = landscape.variables(np.stack([centre, centre - spread, centre + spread]))[0]
     weight, n_journeys = share_of(inside, journeys), len(np.unique(journeys[inside]))
     values = {name: value[0] for name, value in target.values(state[None]).items()}
-    return Mode(values, 0.5 * np.abs(high - low), weight, basin_share, n_journeys, log_evidence)
+    return Mode(values, 0.5 * np.abs(high - low), weight, n_journeys, log_evidence)

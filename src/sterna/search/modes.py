@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sterna.search.mixture import Mixture
-from sterna.types import IntArray
+from sterna.search.mixture import INFLATION, Mixture
+from sterna.types import FloatArray, IntArray
 
 # Components are one mode if the density between their centres dips by less than this, in nats.
 DIP = 2.0
+
+# Modes have parted if they are so many standard deviations away from each other.
+PARTED = 4.0
 
 # Where that is looked at, on the way from one centre to the other.
 BETWEEN = np.linspace(0.0, 1.0, 21)[1:-1]
@@ -22,6 +25,10 @@ class Unseen:
     """Climbs from independent draws of the reference that ended at a known mode."""
     once: int = 0
     """Modes to which exactly one of them led."""
+    checked: int = 0
+    """Climbs that one evaluation had ended, and that were then made to the end."""
+    elsewhere: int = 0
+    """How many of these led to another optimum than the evaluation said."""
 
     @property
     def share(self) -> float:
@@ -69,6 +76,29 @@ def between(mixture: Mixture, first: int, second: int) -> float:
     return float(np.logaddexp.reduce(pair.log_densities(points), axis=1).min())
 
 
-def unseen(basins: IntArray) -> Unseen:
+def unseen(basins: IntArray, checked: int = 0, elsewhere: int = 0) -> Unseen:
     """Return what the numbers of climbs that led to each mode say about modes that were not found."""
-    return Unseen(int(basins.sum()), int((basins == 1).sum()))
+    return Unseen(int(basins.sum()), int((basins == 1).sum()), checked, elsewhere)
+
+
+def shares_when_modes_part(mixture: Mixture, mode_of: IntArray, log_priors: FloatArray) -> FloatArray:
+    """Return the share of each mode on the path from the prior at the beta where it parts from the others.
+
+    At beta a component of weight W and volume V has a mass in proportion to W**beta (p V)**(1 - beta), where p is the
+    density of the prior at its centre (`log_priors`). It has parted from the others if the nearest of them is PARTED
+    standard deviations away, which are larger by a factor of beta**-0.5 than those of the target.
+    """
+    diagonals = np.diagonal(mixture.factors, axis1=1, axis2=2) if mixture.factors.ndim == 3 else mixture.factors
+    log_volumes, log_weights = np.log(diagonals).sum(axis=1), np.log(mixture.weights)
+    squares = mixture.squares(mixture.centres)
+    # in units of the wider of two components
+    apart = np.minimum(squares, squares.T)
+    shares = []
+    for mode in range(mode_of.max() + 1):
+        own = mode_of == mode
+        nearest = apart[np.ix_(own, ~own)].min(initial=np.inf)
+        beta = min(1.0, PARTED**2 / (nearest * INFLATION)) if np.isfinite(nearest) else 1.0
+        log_masses = beta * log_weights + (1.0 - beta) * (log_priors + log_volumes)
+        masses = np.exp(log_masses - log_masses.max())
+        shares.append(float(masses[own].sum() / masses.sum()))
+    return np.array(shares)

@@ -10,7 +10,7 @@ from sterna.search.curvature import Optimum, curvature_at
 from sterna.search.hill import Hill, hill_of
 from sterna.search.landscape import Landscape
 from sterna.search.planted import Planted
-from sterna.types import BoolArray, FloatArray
+from sterna.types import BoolArray, FloatArray, IntArray
 
 # An end of a climb this near an optimum, in squared units of its curvature, is the same optimum.
 SAME = 2.0
@@ -30,6 +30,10 @@ SMALL_BUDGET = 32
 # Starts that are left for climbs that end only near an optimum.
 MAX_SECOND = 1000
 
+# The share of the climbs that one evaluation has ended which are made to the end, to see whether they lead where it
+# said, with at most this share of the budget.
+CHECKED, FOR_CHECKS = 0.05, 0.1
+
 
 @dataclass(frozen=True)
 class Search:
@@ -40,6 +44,10 @@ class Search:
     climbs: int = 0
     evaluations: int = 0
     gradients: int = 0
+    checked: int = 0
+    """Climbs that one evaluation had ended, and that were then made to the end."""
+    elsewhere: int = 0
+    """How many of these led to another optimum than the evaluation said."""
     planted: Planted = field(default_factory=Planted)
     """How narrow a mode may be before this search overlooks it."""
 
@@ -59,6 +67,7 @@ def search(
     what is far from a hill may hide another.
     """
     hills, done, cut_off = [hill_of(landscape, optimum) for optimum in before.optima], 0, 0
+    checked = elsewhere = 0
     began, largest = landscape.spent, min(LARGEST_WAVE, max(SMALLEST_WAVE, MAX_COORDINATES // len(scales)))
     for far, share in ((True, 0.5), (False, 1.0)):
         until = began + int(share * budget)
@@ -77,7 +86,39 @@ def search(
             done, cut_off = done + len(wave), cut_off + unfinished
             cost = max(1.5 * (landscape.spent - spent) / len(wave), 2.0)
             size = min(4 * size, largest)
-    return replace(before, optima=tuple(hill.optimum for hill in hills), climbs=before.climbs + done - cut_off)
+        if far and independent is not None:
+            until = min(landscape.spent + int(FOR_CHECKS * budget), began + budget)
+            counted = starts[:done][independent[:done]]
+            hills, checked, elsewhere = check_climbs(landscape, counted, scales, hills, until)
+    return replace(
+        before,
+        optima=tuple(hill.optimum for hill in hills),
+        climbs=before.climbs + done - cut_off,
+        checked=before.checked + checked,
+        elsewhere=before.elsewhere + elsewhere,
+    )
+
+
+def check_climbs(
+    landscape: Landscape, starts: FloatArray, scales: FloatArray, hills: list[Hill], until: int
+) -> tuple[list[Hill], int, int]:
+    """Make some climbs to the end that one evaluation would end; return the hills, how many, and how many led elsewhere.
+
+    Starts are independent draws, so that the first of them are as random as any.
+    """
+    affordable = (until - landscape.spent) // cost_of_climb(len(scales))
+    some = starts[: max(0, min(int(CHECKED * len(starts)), affordable))]
+    if len(some) == 0:
+        return hills, 0, 0
+    promised = labels_of(landscape, hills, some, landscape.values(some), far=True)
+    some, promised = some[promised >= 0], promised[promised >= 0]
+    ended = climb(landscape, some, scales, Leaving(hills, landscape, far=False), until)
+    whole = ~ended.stopped | (labels_of(landscape, hills, ended.points, ended.values, far=False) >= 0)
+    found = list(hills)
+    for k in np.flatnonzero(whole & ~ended.stopped & np.isfinite(ended.values)):
+        _add(landscape, found, ended.points[k], float(ended.values[k]), ended.steps[k], until)
+    reached = labels_of(landscape, found, ended.points, ended.values, far=False)
+    return found, int(whole.sum()), int((whole & (reached != promised)).sum())
 
 
 def climb_wave(
@@ -106,14 +147,22 @@ def _with_basins(
     landscape: Landscape, hills: list[Hill], points: FloatArray, values: FloatArray, far: bool
 ) -> list[Hill]:
     """Return the hills with the climbs that ended at their optimum, or were left on their way to it."""
-    left, counted = np.ones(len(points), dtype=bool), []
-    for hill in hills:
-        here = hill.optimum.ellipsoid.distances(points, landscape) < SAME
-        here = left & (here | hill.holds(landscape, points, values, far))
-        left &= ~here
-        optimum = replace(hill.optimum, basin=hill.optimum.basin + int(here.sum()))
-        counted.append(replace(hill, optimum=optimum) if here.any() else hill)
+    labels, counted = labels_of(landscape, hills, points, values, far), []
+    for number, hill in enumerate(hills):
+        here = int((labels == number).sum())
+        counted.append(replace(hill, optimum=replace(hill.optimum, basin=hill.optimum.basin + here)) if here else hill)
     return counted
+
+
+def labels_of(
+    landscape: Landscape, hills: Sequence[Hill], points: FloatArray, values: FloatArray, far: bool
+) -> IntArray:
+    """Return the first hill to which each point belongs, or -1."""
+    labels = np.full(len(points), -1)
+    for number, hill in enumerate(hills):
+        here = hill.optimum.ellipsoid.distances(points, landscape) < SAME
+        labels[(labels < 0) & (here | hill.holds(landscape, points, values, far))] = number
+    return labels
 
 
 def cost_of_climb(dimension: int) -> int:
