@@ -102,7 +102,7 @@ def search(
 def check_climbs(
     landscape: Landscape, starts: FloatArray, scales: FloatArray, hills: list[Hill], until: int
 ) -> tuple[list[Hill], int, int]:
-    """Make some climbs to the end that one evaluation would end; return the hills, how many, and how many led elsewhere.
+    """Make some climbs to the end that one evaluation would end; return hills, how many, and how many led elsewhere.
 
     Starts are independent draws, so that the first of them are as random as any.
     """
