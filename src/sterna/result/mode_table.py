@@ -158,9 +158,9 @@ class Modes:
         if found.checked:
             text += (
                 f" Of {count(found.checked, 'climb')} that one evaluation had ended, then made to the end, "
-                f"{found.elsewhere} led elsewhere."
+                f"{found.elsewhere} led to another mode than it said."
             )
-        return f"{text} {self.planted}" if self.planted.shares else text
+        return f"{text} {self.planted}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return numbers and lists that JSON can hold."""

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 # If a larger share of the target's draws belongs to no component, the mixture does not describe the target.
 MAX_OUTSIDE = 0.1
 
+# If a larger share of the reference leads to modes that no climb has found, the mixture lacks modes. By the estimate of
+# Good and Turing; with fewer climbs there is none.
+MAX_UNSEEN, LEAST_CLIMBS = 0.1, 4
+
 # If fewer of the modes that are half as wide as the narrowest known one would be noticed, narrow ones may be missing.
-LEAST_NOTICED = 0.5
+LEAST_NOTICED = 0.25
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,19 @@ def draws_outside_the_mixture(result: "Result") -> str | None:
         f"At least {share:.0%} of the draws {where} to no component of the fitted "
         f"mixture (normal: less than {MAX_OUTSIDE:.0%}), so it does not describe the target. Compare with "
         f'path="prior", or use {longer_run(result, 4)}.'
+    )
+
+
+def modes_seen_by_few_climbs(result: "Result") -> str | None:
+    """Warn if there are several modes, and so few climbs to each that others are likely."""
+    found, number = result.modes.unseen, len(result.modes)
+    if result.other_path is None or number < 2 or (found.climbs >= LEAST_CLIMBS and found.share <= MAX_UNSEEN):
+        return None
+    return (
+        f"The target has {number} modes, and others are likely: of {count(found.climbs, 'climb')} from independent "
+        f"draws of the reference, {found.once} led to a mode that no other found (normal: at most {MAX_UNSEEN:.0%} of "
+        f"at least {LEAST_CLIMBS}), so the mixture probably lacks modes. Use {longer_run(result, 4)}, which searches "
+        'for longer, or path="prior".'
     )
 
 

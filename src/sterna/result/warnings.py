@@ -9,7 +9,12 @@ from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.advice import SAME_POSTERIOR, longer_run
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM, unconverged
 from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
-from sterna.result.other_path import disagreeing_paths, draws_outside_the_mixture, narrow_modes_may_be_missing
+from sterna.result.other_path import (
+    disagreeing_paths,
+    draws_outside_the_mixture,
+    modes_seen_by_few_climbs,
+    narrow_modes_may_be_missing,
+)
 from sterna.result.precision import single_precision
 from sterna.result.text import count
 from sterna.tuning.chains import MAX_MEAN_REJECTION, SLOW_SHARE, explores_slowly, saturated
@@ -61,6 +66,7 @@ def warnings_of(result: "Result") -> list[str]:
         light_tails,
         disagreeing_paths,
         draws_outside_the_mixture,
+        modes_seen_by_few_climbs,
         narrow_modes_may_be_missing,
     )
     return [text for check in checks if (text := check(result)) is not None]
@@ -99,7 +105,9 @@ def unknown_evidence(result: "Result") -> str | None:
 def constant_likelihood(result: "Result") -> str | None:
     """Warn if the likelihood hardly varied: the data may have been forgotten, or the logarithm."""
     low, high = float(result.log_likelihood.min()), float(result.log_likelihood.max())
-    if result.rejection.max() > LEAST_VARIATION or not (low == high or high - low <= LEAST_VARIATION):
+    # along the path from a mixture swaps are rejected whatever the likelihood is
+    varies = result.other_path is None and result.rejection.max() > LEAST_VARIATION
+    if varies or not (low == high or high - low <= LEAST_VARIATION):
         return None
     values = f"{low:.6g}" if low == high else f"from {low:.3g} to {high:.3g}"
     logarithm = ", and that it is a logarithm, since no value is negative" if 0.0 <= low < high <= 1.0 else ""

@@ -77,6 +77,19 @@ def check_path(target: PreparedTarget, path: str, n_rounds: int) -> None:
         raise OptionError(f'path="fitted" is not possible, because {reason}: give path="prior", or leave it out.')
 
 
+def check_explorer(runtime: Runtime, path: str) -> None:
+    """Refuse an explorer that the user has named if it cannot explore along the path from a fitted mixture."""
+    if path != "fitted" or runtime.explorer_is_default:
+        return
+    try:
+        runtime.explorer.bind(MixtureTarget(runtime.target))
+    except OptionError as error:
+        raise OptionError(
+            f"explorer={runtime.explorer} cannot explore along the path from a fitted mixture, which is neither normal "
+            'nor a set of named distributions: use another explorer, such as sterna.Slice(), or path="prior".'
+        ) from error
+
+
 def reason_for_prior(target: PreparedTarget, n_rounds: int) -> str:
     """Say why no mixture can be fitted; empty if one can."""
     program = target.program

@@ -34,7 +34,7 @@ from sterna.run.memory import check_memory
 from sterna.run.modes import find_modes
 from sterna.run.options import Options, check_flag, make_settings
 from sterna.run.path_results import evaluations_of_paths, other_path, records_of, settings_of_user
-from sterna.run.paths import along, check_path
+from sterna.run.paths import along, check_explorer, check_path
 from sterna.run.runtime import Runtime
 from sterna.run.search import check_at_end
 from sterna.run.start import SECONDS_FOR_PYMC, SECONDS_TO_COMPILE, start_run
@@ -217,6 +217,7 @@ def begin_run(
         schedule = check_schedule(options.schedule, settings.n_chains)
     one_copy_for_python = workers is None and options.n_copies == "auto"
     with running(prepared, explorer, settings, workers, display, one_copy_for_python) as (runtime, chosen):
+        check_explorer(runtime, settings.path)
         return finish(runtime, run_rounds(runtime, start_run(runtime, chosen, schedule, began, notes), pause))
 
 

@@ -16,7 +16,7 @@ from sterna.run.state import RunState
 from sterna.search.mixture import Mixture
 from sterna.search.planted import Planted, plant
 from sterna.search.screen import EXPLAINED, unexplained
-from sterna.search.search import Search, cost_of_climb, search
+from sterna.search.search import MAX_OPTIMA, Search, cost_of_climb, search
 from sterna.types import FloatArray
 
 # The share of the evaluations of a run along the path from the prior that a search may take before the path from a
@@ -30,7 +30,7 @@ SHARE_OF_FEW_CLIMBS, FEW_CLIMBS = 0.1, 20
 FOR_SCREEN = 0.75
 
 # The share of a screening for evaluations at draws, of which each takes about so many.
-FOR_DRAWS, EVALUATIONS_PER_DRAW = 0.75, 4
+FOR_DRAWS, EVALUATIONS_PER_DRAW = 0.85, 3.5
 
 # How often draws are compared with what the climbs from others have found.
 PASSES = 3
@@ -40,9 +40,6 @@ MAX_SCREENED, MAX_COORDINATES = 200_000, 4_000_000
 
 # Draws that are screened at once.
 ROWS = 20_000
-
-# More optima are those of a ridge or a shell, whose hills take long to compare and explain little.
-MAX_HILLS = 16
 
 # Every second draw is moved towards the middle of the reference, by a factor that is uniform from this on: modes are
 # seen from as far away as other modes are, and the draws of the reference are further from everything.
@@ -116,7 +113,8 @@ def _screened(
     """Climb from draws that no optimum explains; also return all draws that were evaluated, and their log-densities."""
     dimension, began = runtime.target.dimension, landscape.spent
     count = min(MAX_SCREENED, MAX_COORDINATES // dimension, int(FOR_DRAWS * budget / EVALUATIONS_PER_DRAW))
-    if not 0 < len(before.optima) <= MAX_HILLS or count < cost_of_climb(dimension):
+    # as many optima as a search keeps are those of a ridge or a shell, and explain little
+    if not 0 < len(before.optima) < MAX_OPTIMA or count < cost_of_climb(dimension):
         return before, np.empty((0, dimension)), np.empty(0)
     points, values = _evaluated(landscape, _draws_to_screen(landscape, runtime, state, count))
     until = began + FOR_DRAWS * budget

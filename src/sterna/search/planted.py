@@ -38,6 +38,8 @@ class Planted:
         return self.shares[RATIOS.index(2.0)]
 
     def __str__(self) -> str:
+        if not self.shares:
+            return ""
         return (
             f"The search has looked at {self.draws} draws: it would have noticed a mode with a tenth of the mass and "
             f"half the width of the narrowest one at {self.half_as_wide:.0%} of the places."

@@ -157,11 +157,13 @@ def _with_basins(
 def labels_of(
     landscape: Landscape, hills: Sequence[Hill], points: FloatArray, values: FloatArray, far: bool
 ) -> IntArray:
-    """Return the first hill to which each point belongs, or -1."""
-    labels = np.full(len(points), -1)
+    """Return the hill to which each point belongs, of several the one that predicts its density best, or -1."""
+    labels, least = np.full(len(points), -1), np.full(len(points), np.inf)
     for number, hill in enumerate(hills):
-        here = hill.optimum.ellipsoid.distances(points, landscape) < SAME
-        labels[(labels < 0) & (here | hill.holds(landscape, points, values, far))] = number
+        near = hill.optimum.ellipsoid.distances(points, landscape) < SAME
+        off = np.where(near, 0.0, np.abs(values - hill.predictions(landscape, points)))
+        better = (near | hill.holds(landscape, points, values, far)) & (np.nan_to_num(off, nan=np.inf) < least)
+        labels[better], least[better] = number, off[better]
     return labels
 
 
