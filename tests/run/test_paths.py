@@ -208,3 +208,37 @@ def test_draws_outside_the_mixture_are_a_warning(result):
     assert any("path from the reference" in w for w in known.warnings)
     unknown = dataclasses.replace(known.other_path.round, evidence=Chosen(Estimate(0.0, math.nan)))
     assert not any("path from the reference" in w for w in changed(known, round=unknown).warnings)
+
+
+@pytest.mark.parametrize("explorer", ["elliptical", "independence"])
+def test_an_explorer_that_cannot_follow_a_mixture_is_refused_at_once(explorer):
+    def log_likelihood(x):
+        raise AssertionError("evaluated")
+
+    reference = {"x": sterna.Normal(0, 1, shape=2)}
+    with pytest.raises(sterna.OptionError, match="cannot explore along the path from a fitted mixture"):
+        sterna.sample(log_likelihood, reference, path="fitted", explorer=explorer, progress=False)
+
+
+def test_a_constant_likelihood_is_named_along_both_paths():
+    for path in ("prior", "fitted"):
+        found = sterna.sample(lambda x: 2.0, REFERENCE, path=path, n_rounds=5, explorer=SLICE, progress=False)
+        assert any("The log-likelihood is 2 at all draws" in text for text in found.warnings)
+
+
+def test_a_search_looks_at_as_many_draws_as_it_is_given():
+    def draws(search):
+        options = {"n_rounds": 6, "path": "fitted", "explorer": SLICE, "progress": False}
+        return sterna.sample(TARGET, search=search, **options).modes.planted.draws
+
+    assert draws(0.0) == 0
+    few, many = draws(0.1), draws(0.8)
+    assert few > 0
+    # without the first search, which has a share of 0.025
+    assert many == pytest.approx(few * 0.775 / 0.075, rel=0.1)
+
+
+@pytest.mark.parametrize("search", [-0.1, 11, "much", True, math.nan])
+def test_a_share_that_is_not_possible_is_refused(search):
+    with pytest.raises(sterna.OptionError, match="search="):
+        sterna.sample(TARGET, search=search, progress=False)

@@ -109,7 +109,7 @@ def constant_likelihood(result: "Result") -> str | None:
     varies = result.other_path is None and result.rejection.max() > LEAST_VARIATION
     if varies or not (low == high or high - low <= LEAST_VARIATION):
         return None
-    values = f"{low:.6g}" if low == high else f"from {low:.3g} to {high:.3g}"
+    values = f"{low:.6g}" if f"{low:.6g}" == f"{high:.6g}" else f"from {low:.3g} to {high:.3g}"
     logarithm = ", and that it is a logarithm, since no value is negative" if 0.0 <= low < high <= 1.0 else ""
     return (
         f"The log-likelihood is {values} at all draws (normal: it varies by more than {LEAST_VARIATION}), so the "
