@@ -3,7 +3,8 @@
 `python bench/modes.py two --seeds 20` runs three modes in 12 dimensions, and a spike on a slab; `family --seeds 60` a
 family of random problems, one for each seed; `one --seeds 1` problems with a single mode, where no warning about the
 mixture is due; `coverage --seeds 400` counts how often 95 % intervals of log Z cover; `expensive --seeds 5` prints
-evaluations until the error of log Z is 0.1; `lost --seeds 10` compares the costs of path="auto" and path="prior".
+evaluations until the error of log Z is 0.1; `lost --seeds 10` compares the costs of path="auto" and path="prior";
+`growth` shows how the costs of searches, fits and mixtures grow.
 A run is right if every share of a mode is within 0.05 and log Z within 4 standard errors, which is at most 0.1.
 """
 
@@ -24,6 +25,7 @@ from sterna.result.other_path import disagreeing_paths, draws_outside_the_mixtur
 sys.path.insert(0, str(Path(__file__).parent))
 from modes_cases import Case, family, single_modes, spike_on_slab, three_modes
 from modes_cost import coverage_cases, easy_cases, expensive_cases
+from modes_growth import growth
 
 RIGHT, WARNED, IMPRECISE, SILENT = "right", "warned", "imprecise", "SILENTLY WRONG"
 MAX_ERROR, MAX_ERRORS_OFF = 0.1, 4.0
@@ -189,7 +191,15 @@ def lost(given: Given) -> None:
         )
 
 
-PARTS = {"two": two, "family": families, "one": one, "coverage": coverage, "expensive": expensive, "lost": lost}
+PARTS = {
+    "two": two,
+    "family": families,
+    "one": one,
+    "coverage": coverage,
+    "expensive": expensive,
+    "lost": lost,
+    "growth": lambda given: growth(),
+}
 
 
 def main() -> None:
