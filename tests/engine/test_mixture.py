@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 from annealed import law
-from kernels import draws_of
+from kernels import apply_bound, draws_of
 from scipy import integrate, stats
 from scipy.special import expit, logsumexp
 
@@ -84,6 +84,45 @@ def test_density_is_that_of_the_mixture_and_the_product_is_the_priors(full, prio
     assert pairs[:, 0] == pytest.approx(exact_log_q(states, prior_share, full), rel=1e-12)
     of_prior = [sum(target().prior.log_densities(state)) for state in states]
     assert pairs.sum(axis=1) == pytest.approx(of_prior, rel=1e-12, abs=1e-12)
+
+
+def walk(x, log_density, rng):
+    proposal = x + 0.3 * rng.standard_normal(x.size)
+    if np.log(rng.random()) < log_density(proposal) - log_density(x):
+        x[:] = proposal
+
+
+EXPLORERS = [
+    sterna.Slice(),
+    sterna.Metropolis(),
+    sterna.Evolution(),
+    sterna.Fitted(),
+    sterna.HMC(),
+    sterna.MALA(),
+    sterna.AutoMALA(),
+    sterna.Move(walk),
+    sterna.Leaps(),
+]
+
+
+@pytest.mark.parametrize("explorer", EXPLORERS, ids=lambda explorer: explorer.name)
+@pytest.mark.parametrize("is_ratio", [1, 0])
+def test_every_explorer_divides_by_the_density_of_q_where_it_has_moved(explorer, is_ratio):
+    """That density is evaluated once, as the reference's; planted fault: the likelihood is not divided by it."""
+    set_mixture(0.1)
+    bound = explorer.bind(target())
+    states = draws_of(target())(20)
+    target().block[:] = target().program._replace(is_ratio=is_ratio).block()
+    try:
+        after, log_densities, _ = apply_bound(target(), bound, states, 0.4)
+    finally:
+        target().block[:] = target().program.block()
+    moved = (after != states).any(axis=1)
+    assert moved.sum() > 5
+    assert log_densities[moved, 0] == pytest.approx(exact_log_q(after[moved], 0.1, True), rel=1e-10)
+    of_prior = [sum(target().prior.log_densities(state)) for state in after[moved]]
+    right = np.isclose(log_densities[moved, :2].sum(axis=1), of_prior, rtol=1e-10, atol=1e-10)
+    assert right.all() if is_ratio else not right.any()
 
 
 @pytest.mark.parametrize("full", [True, False])

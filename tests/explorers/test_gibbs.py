@@ -46,7 +46,7 @@ def plain_sweep(faults, forks, log_densities):
         "uniform": lambda stream: Symbol(forks),
         "coordinate_reference": lambda program, x, i, here, value, own: at(x, i, value, 0),
         "reference_of": lambda program, x, i, here, own: own[0],
-        "coordinate_likelihood": lambda program, x, i, here, value, own: at(x, i, value, 1),
+        "coordinate_likelihood": lambda program, x, i, here, value, reference, own: at(x, i, value, 1),
         "int_pointer": lambda array: array,
         "first_coordinate": lambda updates, count, stream: 0,
     }

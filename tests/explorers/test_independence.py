@@ -33,7 +33,7 @@ def transition_matrix(beta, faults=()):
         int_pointer=lambda array: array,
         coordinate_log_density=densities.coordinate_log_density,
         draw_from_stream=densities.draw_from_stream,
-        log_likelihood=lambda program, x, log_densities: likelihood(x),
+        log_likelihood=lambda program, x, reference, log_densities: likelihood(x),
     )
     program = SimpleNamespace(
         family=[families["DiscreteUniform"], families["Bernoulli"]],

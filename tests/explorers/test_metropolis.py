@@ -34,7 +34,7 @@ def transition_matrix(beta, reach, moves, faults=()):
         x[i] = value
         return reference(x)
 
-    def likelihood_at(program, x, i, here, value, log_densities):
+    def likelihood_at(program, x, i, here, value, reference, log_densities):
         x[i] = value
         return likelihood(x)
 

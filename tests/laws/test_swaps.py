@@ -189,7 +189,7 @@ def scan_matrix(parity, faults=None):
     logs_of_chance = np.stack([np.zeros(2), np.ones(2), np.log(1 - CHANCE), np.log(CHANCE)], axis=1)
     program = program_code.Program(
         dimension=2, log_likelihood=1, likelihood_change=0, log_reference=0, reference_change=0, draw_reference=0,
-        likelihood_gradient=0, reference_gradient=0, whole_gradient=0, data=0,
+        likelihood_gradient=0, reference_gradient=0, whole_gradient=0, is_ratio=0, data=0,
         value_type=np.full(2, BINARY), lower=np.zeros(2), upper=np.ones(2),
         family=np.full(2, numbers["Bernoulli"]), constants=logs_of_chance.ravel(), table=np.zeros(1),
         circles=np.zeros(4), stop=new_stop(),

@@ -97,7 +97,16 @@ def evaluate_often(block: IntArray, x: FloatArray, log_densities: FloatArray, ti
     program = view(block)
     state, counts = float_pointer(x.ctypes.data), float_pointer(log_densities.ctypes.data)
     for _ in range(times):
-        log_likelihood(program, state, counts)
+        log_likelihood(program, state, 0.0, counts)
+
+
+@compiled
+def refresh_often(block: IntArray, x: FloatArray, log_densities: FloatArray, times: int) -> None:
+    """Evaluate both log-densities of a state repeatedly, in order to time them."""
+    program = view(block)
+    state, counts = float_pointer(x.ctypes.data), float_pointer(log_densities.ctypes.data)
+    for _ in range(times):
+        refresh(program, state, counts)
 
 
 @compiled

@@ -82,7 +82,7 @@ def terms(program: Program, u: FloatPointer, x: FloatPointer) -> float:
 @compiled
 def log_density_on_line(program: Program, x: FloatPointer, total: float, log_densities: FloatPointer) -> float:
     """Return the target's log-density at a state whose terms have this sum, and count an evaluation."""
-    if program.log_reference != 0:
+    if program.log_reference != 0 and program.is_ratio == 0:
         total += call_log_density(program.log_reference, (as_address(x), program.data))
     # a likelihood need not be defined where the reference has no density
     if not total > -math.inf:

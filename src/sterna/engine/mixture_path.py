@@ -1,8 +1,8 @@
 """The path from a fitted mixture to the target: functions by which a program begins at q instead of the prior.
 
 q = prior_share * prior + (1 - prior_share) * mixture is normalised, so that log Z of the path from q to
-prior * likelihood is the evidence. In the engine's terms q is the reference, and the likelihood is
-prior * likelihood / q, so explorers and rounds need not know about it.
+prior * likelihood is the evidence. In the engine's terms q is the reference, and the likelihood is the ratio
+prior * likelihood / q (`Program.is_ratio`), so explorers and rounds need not know about it.
 """
 
 import math
@@ -82,15 +82,13 @@ def log_reference_of_path(x: int, data: int) -> float:
 
 
 @compiled
-def log_likelihood_of_path(x: int, data: int) -> float:
-    """Return log(prior * likelihood / q); where the prior has no density, the likelihood is not evaluated."""
-    path = path_of(data, floats_on_stack(2 * view(int_pointer(int_pointer(data)[PRIOR])).dimension))
-    state, program = float_pointer(x), path.program
+def log_target_of_path(x: int, data: int) -> float:
+    """Return log(prior * likelihood); where the prior has no density, the likelihood is not evaluated."""
+    program, state = view(int_pointer(int_pointer(data)[PRIOR])), float_pointer(x)
     log_prior = log_reference(program, state)
     if log_prior == -math.inf:
         return -math.inf
-    value = likelihood_value(program.log_likelihood, state, program.dimension, program.data)
-    return log_prior - log_q(path, state, log_prior) + value
+    return log_prior + likelihood_value(program.log_likelihood, state, program.dimension, program.data)
 
 
 @compiled
@@ -153,7 +151,8 @@ def path_data(block: IntArray, mixture: FloatArray) -> IntArray:
 def path_addresses() -> dict[str, int]:
     """Return the fields of a program that make its path begin at q, without a gradient."""
     return {
-        "log_likelihood": address_of(log_likelihood_of_path, LOG_DENSITY),
+        "is_ratio": 1,
+        "log_likelihood": address_of(log_target_of_path, LOG_DENSITY),
         "log_reference": address_of(log_reference_of_path, LOG_DENSITY),
         "draw_reference": address_of(draw_of_path, DRAW),
         "likelihood_change": 0,

@@ -53,7 +53,7 @@ def refresh_running(program: Program, x: FloatPointer, log_densities: FloatPoint
     log_densities[LOG_REFERENCE] = reference
     log_densities[LARGEST_REFERENCE] = 0.0
     if program.likelihood_change != 0:
-        likelihood, running = log_likelihood(program, x, log_densities), log_densities[LOG_LIKELIHOOD]
+        likelihood, running = log_likelihood(program, x, reference, log_densities), log_densities[LOG_LIKELIHOOD]
         if is_beyond_rounding(running, likelihood, log_densities[LARGEST_LIKELIHOOD]):
             raise Mismatch("log-likelihood")
         log_densities[LOG_LIKELIHOOD] = likelihood

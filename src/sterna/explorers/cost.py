@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sterna.engine.evaluation import evaluate_often, gradient_often
+from sterna.engine.evaluation import evaluate_often, gradient_often, refresh_often
 from sterna.engine.program import N_LOG_DENSITIES
 from sterna.engine.round import draw_states
 from sterna.explorers.explorable import ExplorableTarget
@@ -60,10 +60,14 @@ def measured(target: ExplorableTarget) -> Cost:
 
 
 def seconds_at(target: ExplorableTarget, state: FloatArray) -> float:
-    """Time evaluations of the log-likelihood at a state; 0 if they fail."""
+    """Time what an update evaluates at a state; 0 if that fails.
+
+    That is the log-likelihood, and the log-density of a joint reference; of an independent one it is a term at most.
+    """
     log_densities = np.zeros(N_LOG_DENSITIES)
+    often = evaluate_often if target.program.log_reference == 0 else refresh_often
     try:
-        return seconds_of(lambda times: evaluate_often(target.block, state, log_densities, times))
+        return seconds_of(lambda times: often(target.block, state, log_densities, times))
     except Exception:
         return 0.0
 

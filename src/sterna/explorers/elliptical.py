@@ -88,7 +88,7 @@ def move(
     low, high = angle - 2.0 * math.pi, angle
     for _ in range(MAX_SHRINKS):
         place_on_ellipse(program, x, coordinates, count, draw, before, angle)
-        likelihood = log_likelihood(program, x, log_densities)
+        likelihood = log_likelihood(program, x, None, log_densities)
         if annealed(0.0, beta, likelihood) >= level:
             log_densities[LOG_REFERENCE] += block_log_reference(program, x, coordinates, count) - reference
             log_densities[LOG_LIKELIHOOD] = likelihood

@@ -103,7 +103,7 @@ def draw_value(
         reference = coordinate_reference(program, x, i, here, value, log_densities)
         if reference == -math.inf:
             continue
-        likelihood = coordinate_likelihood(program, x, i, here, value, log_densities)
+        likelihood = coordinate_likelihood(program, x, i, here, value, reference, log_densities)
         density = annealed(reference, beta, likelihood)
         total = log_sum(total, last)
         if takes_over(total, density, stream):
@@ -197,7 +197,10 @@ def explore_by_conditional(
             elif program.reference_change != 0:
                 log_densities[LOG_REFERENCE] = coordinate_reference(program, x, i, here, value, log_densities)
             if program.likelihood_change != 0:
-                log_densities[LOG_LIKELIHOOD] = coordinate_likelihood(program, x, i, here, value, log_densities)
+                reference = log_densities[LOG_REFERENCE]
+                log_densities[LOG_LIKELIHOOD] = coordinate_likelihood(
+                    program, x, i, here, value, reference, log_densities
+                )
             x[i] = value
         k += 1
         if k == count:
@@ -206,7 +209,7 @@ def explore_by_conditional(
         if program.log_reference != 0 and program.reference_change == 0:
             log_densities[LOG_REFERENCE] = log_reference(program, x)
         if program.likelihood_change == 0:
-            log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities)
+            log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities[LOG_REFERENCE], log_densities)
         if beta > 0.0 and log_densities[LOG_LIKELIHOOD] == -math.inf:
             raise NotANumber("log-likelihood is -inf, though conditional drew that state,")
 

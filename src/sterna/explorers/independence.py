@@ -55,7 +55,7 @@ def explore(
             x[i] = wrapped(program.circles, i, min(max(new, program.lower[i]), program.upper[i]))
             gain += coordinate_log_density(family, program.constants, 4 * i, program.table, x[i])
             gain -= coordinate_log_density(family, program.constants, 4 * i, program.table, before[k])
-        likelihood = log_likelihood(program, x, log_densities)
+        likelihood = log_likelihood(program, x, None, log_densities)
         if uniform(stream) < acceptance(beta, 0.0, log_densities[LOG_LIKELIHOOD], likelihood):
             log_densities[LOG_REFERENCE] += gain
             log_densities[LOG_LIKELIHOOD] = likelihood

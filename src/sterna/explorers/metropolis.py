@@ -158,7 +158,7 @@ def step_of_one(
     if reference == -math.inf:
         x[i] = here
         return 0.0
-    likelihood = coordinate_likelihood(program, x, i, here, new, log_densities)
+    likelihood = coordinate_likelihood(program, x, i, here, new, reference, log_densities)
     probability = acceptance(beta, reference - reference_here, log_densities[LOG_LIKELIHOOD], likelihood)
     if uniform(stream) < probability:
         log_densities[LOG_REFERENCE] += reference - reference_here

@@ -118,7 +118,7 @@ def find_or_evaluate(record: int, values: int, count: int) -> int:
     write(program, x, coordinates, values, count)
     reference, likelihood = log_reference(program, x), 0.0
     if reference > -math.inf:
-        likelihood = log_likelihood(program, x, log_densities)
+        likelihood = log_likelihood(program, x, reference, log_densities)
     write(program, x, coordinates, remembered_state(record, START, count), count)
     if reference == -math.inf:
         return -1

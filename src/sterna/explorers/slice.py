@@ -67,7 +67,7 @@ def density_at(
         # one value that differs, not three, is 5 % faster
         likelihood = -math.inf
         if not reference < MIN_LOG_REFERENCE:
-            likelihood = coordinate_likelihood(program, x, i, here, position, log_densities)
+            likelihood = coordinate_likelihood(program, x, i, here, position, None, log_densities)
         return annealed(reference, beta, likelihood), reference, likelihood
     value = wrapped(program.circles, i, position) if line == REALS else math.floor(position + 0.5)
     if not (program.lower[i] <= value <= program.upper[i]):
@@ -77,8 +77,10 @@ def density_at(
         return -math.inf, -math.inf, -math.inf
     if line == INTEGERS and value == here:
         likelihood = log_densities[LOG_LIKELIHOOD]
+    elif line == REALS and program.log_reference != 0:
+        likelihood = coordinate_likelihood(program, x, i, here, value, reference, log_densities)
     else:
-        likelihood = coordinate_likelihood(program, x, i, here, value, log_densities)
+        likelihood = coordinate_likelihood(program, x, i, here, value, None, log_densities)
     return annealed(reference, beta, likelihood), reference, likelihood
 
 

@@ -167,13 +167,12 @@ def _with_leaps(explorer: Bound, target: MixtureTarget) -> Bound:
 def price_of(fitted: Runtime, prior: Runtime) -> float:
     """Return what an evaluation costs along the path from a mixture, relative to that from the prior.
 
-    Rounded to a power of two, so that it rarely differs between two runs. The mixture is evaluated twice, once as the
-    reference and once as a part of the likelihood.
+    Rounded to a power of two, so that it rarely differs between two runs.
     """
     # at the same state: a likelihood may be cheap where it is zero, as at many draws of the prior
     state = fitted.draw_reference(0, 1)[0]
     own, other = (seconds_at(one.target, state) for one in (fitted, prior))
-    ratio = (own + max(own - other, 0.0) + OVERHEAD) / (other + OVERHEAD)
+    ratio = (own + OVERHEAD) / (other + OVERHEAD)
     return float(2.0 ** round(math.log2(max(ratio, 1.0))))
 
 

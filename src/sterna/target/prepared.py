@@ -66,7 +66,7 @@ class PreparedTarget:
         self._functions_of_explorers: list[EnteredFunction] = []
         self._data_of_explorers: list[tuple[Inputs, IntArray]] = []
         self._data_block = self._inputs.data.block(self.dimension)
-        fields: dict[str, Any] = {**NO_ADDRESSES, **definition.tables}
+        fields: dict[str, Any] = {"is_ratio": 0, **NO_ADDRESSES, **definition.tables}
         self.stop = new_stop()
         """By which the run is interrupted inside compiled code."""
         self.program = Program(dimension=self.dimension, data=self._data_block.ctypes.data, stop=self.stop, **fields)

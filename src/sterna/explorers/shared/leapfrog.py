@@ -307,7 +307,7 @@ def log_joint(
     reference = log_reference(program, state)
     if reference == -math.inf:
         return -math.inf, -math.inf, -math.inf, -math.inf
-    likelihood = log_likelihood(program, state, log_densities)
+    likelihood = log_likelihood(program, state, reference, log_densities)
     density = log_density(program, line, point, reference, likelihood, beta)
     return density - kinetic, density, reference, likelihood
 

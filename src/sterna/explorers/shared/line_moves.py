@@ -106,7 +106,7 @@ def step(
         reference = block_reference(program, x, coordinates, count)
         if reference > -math.inf:
             log_ratio += reference + read_line(program, x, coordinates, count, there)
-            likelihood = log_likelihood(program, x, log_densities)
+            likelihood = log_likelihood(program, x, reference, log_densities)
             probability = acceptance(beta, log_ratio, log_densities[LOG_LIKELIHOOD], likelihood)
             gain = reference
     if uniform(stream) < probability:
