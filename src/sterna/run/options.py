@@ -45,7 +45,7 @@ def make_settings(options: Options) -> Settings:
     rounds = _whole("n_rounds", options.n_rounds, 0, "round r has 2**r scans", MAX_ROUNDS)
     n_chains, auto_chains = _number_of_chains(options, rounds)
     scans = _number_of_scans(options.n_scans, rounds)
-    workers = _number_of_workers(options.workers)
+    workers = number_of_workers(options.workers)
     # more copies than workers would cost time
     copies = workers if _is_auto(options.n_copies) else options.n_copies
     if not isinstance(options.keep, str) or options.keep not in ("target", "all"):
@@ -103,7 +103,7 @@ def _number_of_scans(given: object, rounds: int) -> int:
     return scans
 
 
-def _number_of_workers(given: object) -> int:
+def number_of_workers(given: object) -> int:
     """Return the number of threads, or of processes if the target runs as Python; by default one per core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     why = "give a number of threads (of processes, if the target runs as Python), an executor, or a pool with a map"
