@@ -28,6 +28,7 @@ class Many:
 
     values: np.ndarray
     errors: np.ndarray
+    intervals: list[tuple[float, float]]
 
     def distance(self, exact):
         """Return how many standard errors the mean of Z is away from its exact value."""
@@ -45,13 +46,12 @@ def frozen_guide(runtime, settings, schedule):
 
 def run_many(target, schedule, runs, explorer=None, **options):
     """Run populations of seeds 1, 2, ... with everything frozen."""
-    values, errors = [], []
+    estimates = []
     with opened(target, explorer, **options) as (runtime, settings):
         guide = frozen_guide(runtime, settings, schedule)
         for seed in range(1, runs + 1):
             population = Population(new_particles(runtime, replace(settings, seed=seed)))
             anneal(population, guide)
-            estimate = population.evidence.estimate
-            values.append(estimate.value)
-            errors.append(estimate.error)
-    return Many(np.array(values), np.array(errors))
+            estimates.append(population.evidence.estimate)
+    values, errors = (np.array([getattr(one, name) for one in estimates]) for name in ("value", "error"))
+    return Many(values, errors, [one.interval() for one in estimates])
