@@ -17,6 +17,7 @@ from sterna.particles.optimised_schedule import optimised_schedule
 from sterna.particles.population import Population
 from sterna.particles.result import ParticleResult, ParticleRound
 from sterna.particles.settings import ParticleSettings
+from sterna.particles.start import settled_row
 from sterna.result.sampled_target import sampled_target
 from sterna.run.checks import check_target
 from sterna.run.runtime import Runtime
@@ -121,10 +122,10 @@ def run_populations(
 def first_guide(work: Work, course: Course) -> Guide:
     """Return what the first population follows."""
     settings, bound = work.settings, work.runtime.bound
-    row = bound.start(partial(work.runtime.draw_reference, settings.seed))
     if settings.n_rounds == 0:
-        # a choice between explorers needs rounds
-        row = bound.settle(np.tile(row, (2, 1)), np.zeros((2, bound.n_statistics)))[1]
+        row = settled_row(work.runtime, settings.seed)
+    else:
+        row = bound.start(partial(work.runtime.draw_reference, settings.seed))
     guide = Guide(
         row, course.schedule, threshold=settings.threshold, resample_below=settings.resample_below, n_kept=course.n_kept
     )

@@ -23,5 +23,7 @@ class Settings:
     """Whether the run finds the number of chains; `n_chains` is then the number of the sampling phase."""
     path: str = "prior"
     """Where the path to the target begins: at the "prior", or at a mixture that tuning fits, "fitted"."""
+    start: str = "reference"
+    """Where replicas begin: at draws from the "reference", or at particles of sequential Monte Carlo, "smc"."""
     keep_log_likelihoods: bool = False
     """Whether the log-likelihoods of all chains at all scans are kept."""

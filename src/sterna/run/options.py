@@ -18,6 +18,8 @@ MAX_CHAINS = 2**15 - 1
 MAX_SEED = 2**63 - 1
 # Where the path to the target may begin.
 PATHS = ("auto", "prior", "fitted")
+# Where replicas may begin.
+STARTS = ("reference", "smc")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Options:
     keep_log_likelihoods: object = False
     seed: object = 1
     path: object = "auto"
+    start: object = "reference"
     workers: object = None
     """A number, an executor, a pool with a `map`, or None."""
 
@@ -54,6 +57,11 @@ def make_settings(options: Options) -> Settings:
         )
     if not isinstance(options.path, str) or options.path not in PATHS:
         raise OptionError(f"path={options.path!r} is not known: give {' or '.join(map(repr, PATHS))}.")
+    if not isinstance(options.start, str) or options.start not in STARTS:
+        raise OptionError(
+            f'start={options.start!r} is not known: replicas begin at draws from the "reference", or with "smc" at '
+            "particles of sequential Monte Carlo."
+        )
     auto_explorations = _is_auto(options.explorations)
     explorations = 1 if auto_explorations else options.explorations
     thin = _whole("thin", options.thin, 1, "every thin-th scan is kept")
@@ -73,6 +81,7 @@ def make_settings(options: Options) -> Settings:
         auto_explorations=auto_explorations,
         auto_chains=auto_chains,
         path=options.path,
+        start=options.start,
         keep_log_likelihoods=check_flag("keep_log_likelihoods", options.keep_log_likelihoods),
     )
 

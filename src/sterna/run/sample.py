@@ -66,6 +66,7 @@ def sample(
     scheme: str = "deo",
     schedule: Any = None,
     path: str = "auto",
+    start: str = "reference",
     keep: str = "target",
     thin: float = 1,
     keep_log_likelihoods: bool = False,
@@ -107,6 +108,9 @@ def sample(
         normal distributions around the modes that a search finds, while the path from the reference is followed beside
         it with a fifth of the evaluations. Modes of unequal width are lost on the way from the reference. By default
         "auto": what tuning finds to be cheaper, if all variables are real and have named distributions.
+    start
+        Where replicas begin: at draws from the "reference", or with "smc" at the particles of a short run of sequential
+        Monte Carlo (`sterna.smc`), each near the beta of its chain.
     keep, thin
         Which draws to keep: those of the "target" chain or of "all" chains, every `thin` scans.
     keep_log_likelihoods
@@ -159,6 +163,7 @@ def sample(
         keep_log_likelihoods,
         seed,
         path,
+        start,
         workers,
     )
     read_target = partial(as_target, target, reference, data, vectorized, prior)
