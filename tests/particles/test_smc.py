@@ -135,6 +135,18 @@ def test_particles_that_rest_on_one_draw_are_a_warning():
     assert "All particles descend from 1." in with_resampling.warnings[0]
 
 
+def test_heavy_tails_of_weights_are_a_warning():
+    """Two steps to a density of which rare draws hold most: a draw's weight has no variance."""
+
+    def log_likelihood(x):
+        return 0.9 * x
+
+    target = sterna.Target(log_likelihood, {"x": sterna.Exponential(1.0)})
+    result = sterna.ais(target, n_particles=2000, schedule=[0, 1], progress=False)
+    assert result.tail_shape > 0.5
+    assert "heavy tail" in result.warnings[0]
+
+
 def test_likelihood_zero_almost_everywhere():
     target = sterna.Target(lambda x: 0.0 if x < 0.1 else -np.inf, {"x": sterna.Uniform(0, 1)})
     result = smc(target, n_particles=1000)

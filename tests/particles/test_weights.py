@@ -85,6 +85,14 @@ def test_the_error_of_few_families_is_unknown():
     assert math.isnan(Evidence(0.0, np.array([0.97, 0.01, 0.02]), 100, 0.0).estimate.error)
 
 
+def test_heavy_tails_are_seen():
+    u = (np.arange(2000) + 0.5) / 2000
+    for shape in (0.2, 1.0):
+        weights = u**-shape
+        assert Evidence(0.0, weights / weights.sum(), 2000, 0.0).tail_shape == pytest.approx(shape, abs=0.15)
+    assert Evidence(0.0, np.full(100, 0.01), 100, 0.0).tail_shape == -math.inf
+
+
 def test_optimised_schedule_has_steps_of_equal_length():
     """Along a path whose local length is 1 / (beta + c), as that of a narrow posterior, the steps become geometric."""
     schedule, c = np.linspace(0, 1, 2001), 0.01

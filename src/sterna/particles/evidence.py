@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sterna.particles.weights import effective_size
+from sterna.search.pareto import pareto_shape
 from sterna.tuning.estimate import Estimate
 from sterna.types import FloatArray, IntArray
 
@@ -34,6 +35,16 @@ class Evidence:
     def n_families(self) -> float:
         """How many families of equal weight would be worth the same."""
         return effective_size(self.families)
+
+    @property
+    def tail_shape(self) -> float:
+        """Shape of the tail of the families' weights, as in Pareto smoothed importance sampling (Vehtari et al. 2024).
+
+        Above 0.5 they have no variance, and those of families that were not seen may outweigh all others.
+        """
+        weights = np.sort(np.concatenate([self.families, np.zeros(self.n_particles - len(self.families))]))
+        size = int(min(0.2 * self.n_particles, 3.0 * math.sqrt(self.n_particles)))
+        return pareto_shape(weights[-size:] - weights[-size - 1])
 
     @property
     def relative_variance(self) -> float:

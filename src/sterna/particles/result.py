@@ -91,6 +91,8 @@ class ParticleResult:
     weighted_log_likelihood: FloatArray = field(repr=False)
     n_families: float
     """How many of the first draws, counted by the weights of their descendants, the weighted particles rest on."""
+    tail_shape: float
+    """Shape of the tail of the families' weights; above 0.5 they have no variance, and the error means little."""
     states: FloatArray = field(repr=False)
     """Resampled and rejuvenated draws, all of the same weight: (1, draws, dimension)."""
     log_likelihood: FloatArray = field(repr=False)
@@ -187,7 +189,16 @@ class ParticleResult:
         from sterna.result.plain_numbers import finite
 
         arrays = ("schedule", "ess", "conditional_ess", "resampled", "evidence_curve", "energy_autocorrelation")
-        names = ("explorer", "frozen", "zero_share", "n_families", "path_length", "evaluations", "gradient_evaluations")
+        names = (
+            "explorer",
+            "frozen",
+            "zero_share",
+            "n_families",
+            "tail_shape",
+            "path_length",
+            "evaluations",
+            "gradient_evaluations",
+        )
         found: dict[str, object] = {"target": self.target.name, **asdict(self.settings)}
         found |= {name: getattr(self, name) for name in (*names, "timing", "summary", "warnings", "notes")}
         found |= {name: getattr(self, name).tolist() for name in arrays}

@@ -188,6 +188,7 @@ def finish(
         log_weights=weighted[1],
         weighted_log_likelihood=weighted[2],
         n_families=evidence.n_families,
+        tail_shape=evidence.tail_shape,
         states=particles.states[None].copy(),
         log_likelihood=particles.log_likelihood[None].copy(),
         families=families.reshape(1, -1).astype(np.int64),

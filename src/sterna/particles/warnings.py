@@ -12,10 +12,15 @@ if TYPE_CHECKING:
 # Draws that rest on fewer families than this have errors that mean little.
 MIN_FAMILIES = 16.0
 
+# Weights whose tail has a larger shape have no variance, so that the stated error says nothing. It was at most 0.38 in
+# 90 healthy runs. Of four runs of the mixture model in 30 steps, whose evidence was too low by 2 to 7 of their errors,
+# it was 0.59 to 1.06.
+MAX_TAIL_SHAPE = 0.5
+
 
 def warnings_of(result: "ParticleResult") -> list[str]:
     """Return all warnings of a result."""
-    return [*_few_families(result), *_divergences(result)]
+    return [*(_few_families(result) or _heavy_tail(result)), *_divergences(result)]
 
 
 def _few_families(result: "ParticleResult") -> list[str]:
@@ -36,6 +41,17 @@ def _few_families(result: "ParticleResult") -> list[str]:
         f"{int(result.resampled.sum())} resamplings; at least {MIN_FAMILIES:.0f} are needed, since modes that their "
         "ancestors did not reach are missing, and the shares of others are chance. Give more particles, or more "
         f"explorations per step.{known}"
+    ]
+
+
+def _heavy_tail(result: "ParticleResult") -> list[str]:
+    if not result.tail_shape > MAX_TAIL_SHAPE:
+        return []
+    return [
+        f"The weights of the first draws' descendants have a heavy tail, of shape {result.tail_shape:.2f} (normal: at "
+        f"most {MAX_TAIL_SHAPE}): draws that were not made may outweigh all others. The evidence is probably too low, "
+        "and its error too small. Shorter steps (a threshold= closer to 1, more n_rounds=) and more explorations "
+        "per step help, and more particles."
     ]
 
 
