@@ -33,15 +33,15 @@ def test_evidence_is_the_same_from_both_starts():
 
 def test_particles_bring_the_first_round_close_to_stationarity():
     """Chains begin with energies of their own distributions: the target chain's first draw is no draw of the prior."""
-    target = sterna.models.normal(20, precision=1000.0)
-    options = {"explorer": "metropolis", "n_chains": 3, "n_rounds": 0, "n_scans": 1, "progress": False}
+    target = sterna.models.normal(10, precision=1000.0)
+    options = {"explorer": "metropolis", "n_chains": 3, "n_rounds": 0, "n_scans": 1, "progress": False, "workers": 1}
     far, near = (
-        np.mean([sterna.sample(target, start=start, seed=seed, **options).log_likelihood[0, 0] for seed in (1, 2, 3)])
+        np.mean([sterna.sample(target, start=start, seed=seed, **options).log_likelihood[0, 0] for seed in (1, 2)])
         for start in ("reference", "smc")
     )
-    # the mean is about -10 at the target, with a deviation of 3, and -10 000 at the reference
+    # the mean is about -5 at the target, with a deviation of 2, and -5000 at the reference
     assert near > -40
-    assert far < -1000
+    assert far < -500
 
 
 def test_the_default_has_the_same_bits_and_the_start_counts_its_evaluations():
