@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from sterna.explorers.metropolis import Metropolis as Metropolis
     from sterna.explorers.move import Move as Move
     from sterna.explorers.slice import Slice as Slice
+    from sterna.particles.result import ParticleResult as ParticleResult
+    from sterna.particles.smc import ais as ais
+    from sterna.particles.smc import smc as smc
     from sterna.reference.fitted_reference import FittedReference as FittedReference
     from sterna.reference.prior_transform import PriorTransform as PriorTransform
     from sterna.reference.reference import Reference as Reference
@@ -74,6 +77,8 @@ else:
         "explorers.metropolis": "Metropolis",
         "explorers.move": "Move",
         "explorers.slice": "Slice",
+        "particles.result": "ParticleResult",
+        "particles.smc": "ais smc",
         "reference.fitted_reference": "FittedReference",
         "reference.prior_transform": "PriorTransform",
         "reference.reference": "Reference",

@@ -59,7 +59,7 @@ NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 # Folders without compiled functions: their sources are in no machine code (checked by a test).
-UNCOMPILED = ("command_line", "paper", "result", "run", "search", "target/checks", "tuning", "workers")
+UNCOMPILED = ("command_line", "paper", "particles", "result", "run", "search", "target/checks", "tuning", "workers")
 
 
 def _stamp_of_sources() -> str:

@@ -28,5 +28,7 @@ class Settings:
     """Where the path to the target begins: at the "prior", or at a mixture that tuning fits, "fitted"."""
     search: float | None = None
     """Evaluations of the search for modes, relative to those of a run along the path from the prior."""
+    start: str = "reference"
+    """Where replicas begin: at draws from the "reference", or at particles of sequential Monte Carlo, "smc"."""
     keep_log_likelihoods: bool = False
     """Whether the log-likelihoods of all chains at all scans are kept."""

@@ -15,7 +15,7 @@ _CHAINS = "give n_chains=, the number of annealed chains from the reference to t
 _EXPLORER = 'give explorer=, such as "slice" or sterna.HMC(); by default the run chooses the best that suits the target'
 _TUNED = "explorers tune themselves; what can be set is an option of theirs, as in explorer=sterna.HMC(steps=20)"
 _PROGRESS = "give progress=False to show nothing"
-_START = "a run starts from draws of the reference, so it needs no starting point"
+_START = 'a run starts from draws of the reference, or with start="smc" from particles, so it needs no starting point'
 _DATA = 'give data= by name, as in data={"y": y}, and name parameters of the function after them'
 _TARGET = "the log-likelihood is the first argument, target, and is passed without a name"
 _REFERENCE = (
@@ -61,7 +61,7 @@ HINTS = {
         ("progressbar progress_bar verbose show_progress quiet print_progress disp silent", _PROGRESS),
         ("thinning thin_by", "give thin="),
         (
-            "p0 initial init inits initvals start x0 init_params initial_params initial_state initial_point jitter",
+            "p0 initial init inits initvals x0 init_params initial_params initial_state initial_point jitter",
             _START,
         ),
         ("args kwargs observed observations logl_args logl_kwargs y observed_data model_args model_kwargs", _DATA),

@@ -18,6 +18,8 @@ MAX_CHAINS = 2**15 - 1
 MAX_SEED = 2**63 - 1
 # Where the path to the target may begin.
 PATHS = ("auto", "prior", "fitted")
+# Where replicas may begin.
+STARTS = ("reference", "smc")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Options:
     seed: object = 1
     path: object = "auto"
     search: object = None
+    start: object = "reference"
     workers: object = None
     """A number, an executor, a pool with a `map`, or None."""
 
@@ -46,7 +49,7 @@ def make_settings(options: Options) -> Settings:
     rounds = _whole("n_rounds", options.n_rounds, 0, "round r has 2**r scans", MAX_ROUNDS)
     n_chains, auto_chains = _number_of_chains(options, rounds)
     scans = _number_of_scans(options.n_scans, rounds)
-    workers = _number_of_workers(options.workers)
+    workers = number_of_workers(options.workers)
     # more copies than workers would cost time
     copies = workers if _is_auto(options.n_copies) else options.n_copies
     if not isinstance(options.keep, str) or options.keep not in ("target", "all"):
@@ -55,6 +58,11 @@ def make_settings(options: Options) -> Settings:
         )
     if not isinstance(options.path, str) or options.path not in PATHS:
         raise OptionError(f"path={options.path!r} is not known: give {' or '.join(map(repr, PATHS))}.")
+    if not isinstance(options.start, str) or options.start not in STARTS:
+        raise OptionError(
+            f'start={options.start!r} is not known: replicas begin at draws from the "reference", or with "smc" at '
+            "particles of sequential Monte Carlo."
+        )
     auto_explorations = _is_auto(options.explorations)
     explorations = 1 if auto_explorations else options.explorations
     thin = _whole("thin", options.thin, 1, "every thin-th scan is kept")
@@ -75,6 +83,7 @@ def make_settings(options: Options) -> Settings:
         auto_chains=auto_chains,
         path=options.path,
         search=None if options.search is None else _share("search", options.search),
+        start=options.start,
         keep_log_likelihoods=check_flag("keep_log_likelihoods", options.keep_log_likelihoods),
     )
 
@@ -116,7 +125,7 @@ def _number_of_scans(given: object, rounds: int) -> int:
     return scans
 
 
-def _number_of_workers(given: object) -> int:
+def number_of_workers(given: object) -> int:
     """Return the number of threads, or of processes if the target runs as Python; by default one per core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     why = "give a number of threads (of processes, if the target runs as Python), an executor, or a pool with a map"

@@ -67,6 +67,7 @@ def sample(
     schedule: Any = None,
     path: str = "auto",
     search: float | None = None,
+    start: str = "reference",
     keep: str = "target",
     thin: float = 1,
     keep_log_likelihoods: bool = False,
@@ -112,6 +113,9 @@ def sample(
         Evaluations of the search for modes at which the path may begin, relative to those that the run would take along
         the path from the reference. By default up to 0.1, and 0.025 if the path from the reference is kept or an
         evaluation takes more than 10 microseconds. More finds modes that are narrower than others.
+    start
+        Where replicas begin: at draws from the "reference", or with "smc" at the particles of a short run of sequential
+        Monte Carlo (`sterna.smc`), each near the beta of its chain.
     keep, thin
         Which draws to keep: those of the "target" chain or of "all" chains, every `thin` scans.
     keep_log_likelihoods
@@ -165,6 +169,7 @@ def sample(
         seed,
         path,
         search,
+        start,
         workers,
     )
     read_target = partial(as_target, target, reference, data, vectorized, prior)

@@ -12,6 +12,7 @@ from sterna.engine.record import new_record
 from sterna.engine.round import Copy, draw_states, end_scan, explore_some, find_start, new_copy, run_scans
 from sterna.errors import InitialStateError
 from sterna.ground.compilation import compile_for
+from sterna.particles.start import start_by_particles
 from sterna.result.settings import Settings
 from sterna.run.checks import check_target
 from sterna.run.memory import check_memory
@@ -62,6 +63,10 @@ def start_run(
     # an explorer may measure the cost of an evaluation here
     state = state_with(first_guesses(runtime, settings, schedule, copies))
     check_target(runtime, settings.seed, copies)
+    if settings.start == "smc":
+        with runtime.display.working("running particles for the start"):
+            evaluations = start_by_particles(runtime, settings.seed, schedule, copies)
+        state = replace(state, evaluations=evaluations)
     return replace(state, seconds=Seconds(compile=time.perf_counter() - began))
 
 

@@ -1,0 +1,75 @@
+"""The text report of a run with particles."""
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sterna.result.summary import table_of
+from sterna.result.text import count
+
+if TYPE_CHECKING:
+    from sterna.particles.result import ParticleResult
+
+NAMES = {"smc": "sequential Monte Carlo", "ais": "annealed importance sampling"}
+MAX_ROWS = 20
+
+
+def report(result: "ParticleResult") -> str:
+    """Return the report as plain text."""
+    warnings = [f"\nWarning: {warning}" for warning in result.warnings]
+    notes = [f"\nNote: {note}" for note in dict.fromkeys(result.notes)]
+    width = max(len(name) for name, _ in facts(result))
+    lines = [f"{name:{width}} {text}" for name, text in facts(result)]
+    return "\n".join([verdict(result), "", *_table(result), "", *lines, *warnings, *notes])
+
+
+def verdict(result: "ParticleResult") -> str:
+    """Return in one line what was run and whether there are warnings."""
+    found = f"{count(len(result.warnings), 'warning')}, see below" if result.warnings else "no warnings"
+    particles, steps = count(result.settings.n_particles, "particle"), count(result.n_steps, "step")
+    return f"{result.target.name}, {NAMES[result.settings.method]} with {particles} in {steps}: {found}."
+
+
+def _table(result: "ParticleResult") -> list[str]:
+    others = len(result.summary) - MAX_ROWS
+    more = [f"... and {others} more"] if others > 0 else []
+    return [table_of(itertools.islice(result.summary.items(), MAX_ROWS)), *more]
+
+
+def facts(result: "ParticleResult") -> list[tuple[str, str]]:
+    """Return what was measured, as pairs of a name and a text."""
+    estimate, seconds = result.log_evidence, result.timing
+    low, high = estimate.interval()
+    interval = f" (95 %: {low:.3f} to {high:.3f})" if np.isfinite(estimate.error) else ""
+    unbiased = "Z is unbiased" if result.frozen else "steps or explorer were tuned on the way, so Z has a small bias"
+    return [
+        ("log evidence", f"{estimate}{interval}; {unbiased}"),
+        ("weights", f"worth {1 / np.square(result.weights).sum():.0f} particles of equal weight at the target"),
+        ("first draws", f"{result.n_families:.1f} have descendants, counted by weight{_zeros(result)}"),
+        ("resampled", f"{int(result.resampled.sum())} times"),
+        ("path length", f"{result.path_length:.2f}, in {count(result.n_steps, 'step')}"),
+        ("explorer", f"{result.explorer}, {count(result.settings.explorations, 'time')} per step"),
+        ("memory", _memory(result)),
+        ("evaluations", f"{result.evaluations}"),
+        (
+            "seconds",
+            f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
+        ),
+    ]
+
+
+def _zeros(result: "ParticleResult") -> str:
+    return f"; {result.zero_share:.1%} have likelihood zero" if result.zero_share > 0 else ""
+
+
+def _memory(result: "ParticleResult") -> str:
+    """Describe the step that explores worst."""
+    memory = result.energy_autocorrelation
+    if not np.isfinite(memory).any():
+        return "unknown, because log-likelihoods do not vary"
+    worst = int(np.nanargmax(memory))
+    return (
+        f"log-likelihoods before and after a step's exploration correlate by {memory[worst]:.2f} at beta "
+        f"{result.schedule[worst + 1]:.3g}, the worst, and by {np.nanmean(memory):.2f} on average (0: independent)"
+    )

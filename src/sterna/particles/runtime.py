@@ -1,0 +1,47 @@
+"""What particles need of this process: the runtime of parallel tempering, with a chain for each group of particles."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sterna.explorers.base import Explorer
+from sterna.explorers.slice import Slice
+from sterna.ground.numbers import whole_number
+from sterna.particles.exploration import n_groups_of
+from sterna.particles.settings import ParticleSettings
+from sterna.result.settings import Settings
+from sterna.run.display import Display
+from sterna.run.runtime import Runtime
+from sterna.run.sample import running
+from sterna.target.prepared import PreparedTarget
+
+
+def explorer_of(explorer: object, target: PreparedTarget) -> object:
+    """Return the user's explorer, the target's own, or slice sampling, which suits any step of any target.
+
+    The default of parallel tempering is found by trials in tuning rounds, which a population does not have.
+    """
+    own: Explorer | None = target.explorer
+    return explorer if explorer is not None else own or Slice()
+
+
+@contextmanager
+def particle_runtime(
+    target: PreparedTarget, explorer: object, settings: ParticleSettings, workers: object, display: Display
+) -> Iterator[Runtime]:
+    """Open what a run needs of this process, and close it at the end."""
+    as_chains = Settings(
+        n_chains=n_groups_of(target, settings.n_particles) + 1,
+        n_rounds=0,
+        n_scans=1,
+        n_copies=1,
+        scheme="deo",
+        keep="target",
+        thin=1,
+        seed=settings.seed,
+        workers=settings.workers,
+        explorations=settings.explorations,
+    )
+    if whole_number(workers) is not None:
+        workers = settings.workers
+    with running(target, explorer_of(explorer, target), as_chains, workers, display) as (runtime, _):
+        yield runtime
