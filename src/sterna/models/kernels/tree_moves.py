@@ -4,8 +4,8 @@
   the pairing from its exact conditional distribution.
 - Every branch is updated by slice sampling (Neal 2003) of the logarithm of its length, which only needs the likelihood
   across this branch.
-- Shape and rate of the lengths' gamma distribution are drawn together: the shape by slice sampling with the rate
-  integrated out, the rate from its exact conditional distribution, which is a gamma distribution.
+- Shape and rate of the lengths' gamma distribution are drawn together, unless they are fixed
+  (`sterna.models.kernels.length_prior`).
 """
 
 import math
@@ -16,7 +16,6 @@ from typing import ClassVar
 import numpy as np
 from numba import types
 
-from sterna.distributions.gamma_draw import log_gamma_draw
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.errors import OptionError
 from sterna.explorers.base import Bound, annealed
@@ -26,6 +25,7 @@ from sterna.ground.compilation import as_address, as_pointer, compiled, inlined,
 from sterna.ground.rows import fields, new_row
 from sterna.ground.streams import Stream, uniform
 from sterna.ground.values import HUGE
+from sterna.models.kernels.length_prior import Fixed, draw_shape_and_rate, log_prior, shape_and_rate
 from sterna.models.kernels.log_slice import TINY, slice_logarithm
 from sterna.models.kernels.pruning import (
     Decay,
@@ -52,9 +52,8 @@ from sterna.models.kernels.pruning import (
 )
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
-# What the densities of a branch length and of the shape are conditional on.
+# What the density of a branch length is conditional on.
 BranchGiven = tuple[FloatPointer, FloatPointer, float, float, float, Decay, int, int]
-ShapeGiven = tuple[float, float, float]
 
 
 @fields
@@ -66,6 +65,7 @@ class Parameters:
     taxa = 1
     patterns = 1
     decay = 2  # of transversions and transitions along a branch
+    fixed = 2  # shape and rate of the lengths' prior, NaN if it is in the state
 
 
 @compiled
@@ -76,32 +76,6 @@ def branch_density(length: float, given: BranchGiven) -> float:
     if beta == 0.0:
         return reference
     return reference + beta * value_across(work, weights, length, decay, taxa, patterns)
-
-
-@compiled
-def shape_density(shape: float, given: ShapeGiven) -> float:
-    """Log-density of the shape of the lengths' gamma distribution, with the rate integrated out, up to a constant."""
-    count, total, log_total = given
-    return (
-        -shape
-        + shape * log_total
-        - count * math.lgamma(shape)
-        + math.lgamma(count * shape + 1.0)
-        - (count * shape + 1.0) * math.log1p(total)
-    )
-
-
-@compiled
-def log_prior(x: FloatPointer, taxa: int) -> float:
-    """Log-density of lengths, shape and rate, and of a topology, uniform among all (2n - 5)!!."""
-    count = 2 * taxa - 3
-    shape, rate = x[2 * count], x[2 * count + 1]
-    total = -shape - rate + count * (shape * math.log(rate) - math.lgamma(shape))
-    for v in range(count, 2 * count):
-        total += (shape - 1.0) * math.log(x[v]) - rate * x[v]
-    for k in range(3, taxa):
-        total -= math.log(2.0 * k - 3.0)
-    return total
 
 
 @inlined
@@ -208,13 +182,14 @@ def sweep_branches(
     weights: FloatPointer,
     beta: float,
     decay: Decay,
+    fixed: Fixed,
     taxa: int,
     patterns: int,
     stream: Stream,
 ) -> float:
     """Update all lengths, in an order in which neighbours follow each other; return the log-likelihood."""
     nodes = 2 * taxa - 2
-    shape, rate = x[2 * nodes - 2], x[2 * nodes - 1]
+    shape, rate = shape_and_rate(x, fixed, taxa)
     likelihood = 0.0
     for k in range(1, nodes):
         v = tree[Tree.order * nodes + k]
@@ -231,17 +206,16 @@ def sweep_branches(
 
 
 @inlined
-def draw_shape_and_rate(x: FloatPointer, work: FloatPointer, taxa: int, patterns: int, stream: Stream) -> None:
-    """Draw shape and rate of the lengths' gamma distribution given the lengths."""
-    count = 2 * taxa - 3
+def draw_length_prior(
+    x: FloatPointer, work: FloatPointer, fixed: Fixed, taxa: int, patterns: int, stream: Stream
+) -> None:
+    """Draw what is not fixed of the lengths' gamma distribution."""
     total = log_total = 0.0
-    for v in range(1, count + 1):
+    for v in range(1, 2 * taxa - 2):
         length = work[number_of(Work.length, v, taxa, patterns)]
         total += length
         log_total += math.log(length)
-    shape = slice_logarithm(shape_density, (float(count), total, log_total), x[2 * count], stream)
-    rate = math.exp(log_gamma_draw(count * shape + 1.0, stream) - math.log1p(total))
-    x[2 * count], x[2 * count + 1] = min(max(shape, TINY), HUGE), min(max(rate, TINY), HUGE)
+    draw_shape_and_rate(x, total, log_total, fixed, taxa, stream)
 
 
 @inlined
@@ -273,6 +247,7 @@ def explore(
     tips, weights = as_pointer(data[0], types.float64), as_pointer(data[1], types.float64)
     taxa, patterns = int(parameters[Parameters.taxa]), int(parameters[Parameters.patterns])
     decay = (parameters[Parameters.decay], parameters[Parameters.decay + 1])
+    fixed = (parameters[Parameters.fixed], parameters[Parameters.fixed + 1])
     work = statistics
     tree = int_pointer(as_address(statistics) + 8 * compiled_work_size(taxa, patterns))
     begin(x, tree, work, tips, decay, taxa, patterns)
@@ -280,10 +255,12 @@ def explore(
         if taxa > 3:
             for _ in range(int(parameters[Parameters.exchanges])):
                 exchange(tree, work, weights, beta, decay, taxa, patterns, stream)
-        log_densities[LOG_LIKELIHOOD] = sweep_branches(x, tree, work, weights, beta, decay, taxa, patterns, stream)
-        draw_shape_and_rate(x, work, taxa, patterns, stream)
+        log_densities[LOG_LIKELIHOOD] = sweep_branches(
+            x, tree, work, weights, beta, decay, fixed, taxa, patterns, stream
+        )
+        draw_length_prior(x, work, fixed, taxa, patterns, stream)
     write_back(x, tree, work, taxa, patterns)
-    log_densities[LOG_REFERENCE] = log_prior(x, taxa)
+    log_densities[LOG_REFERENCE] = log_prior(x, fixed, taxa)
 
 
 @dataclass(frozen=True)
@@ -298,6 +275,8 @@ class TreeMoves:
         Number of sites of each pattern.
     decay
         Rates at which transversions and transitions decay along a branch.
+    fixed
+        Shape and rate of the lengths' gamma distribution; NaN for what is a variable.
     passes
         How often each exploration updates every branch and draws the pairing around n - 3 inner branches.
     """
@@ -305,6 +284,7 @@ class TreeMoves:
     tips: FloatArray = field(repr=False)
     weights: FloatArray = field(repr=False)
     decay: tuple[float, float]
+    fixed: tuple[float, float] = (math.nan, math.nan)
     passes: int = 1
     name: ClassVar[str] = "tree_moves"
     kernel: Callable[..., None] = field(default=explore, repr=False, compare=False)
@@ -332,6 +312,7 @@ class TreeMoves:
             taxa=taxa,
             patterns=patterns,
             decay=self.decay,
+            fixed=self.fixed,
         )
         return Bound(
             kernel=self.kernel,
@@ -346,6 +327,7 @@ class TreeMoves:
         return (
             isinstance(other, TreeMoves)
             and self.decay == other.decay
+            and np.array_equal(self.fixed, other.fixed, equal_nan=True)
             and np.array_equal(self.tips, other.tips)
             and np.array_equal(self.weights, other.weights)
         )
