@@ -51,8 +51,24 @@ def test_faults_of_tree_moves(fault):
     used = {}
     if fault == "no Jacobian":
         used["slice_logarithm"] = load("models/kernels/log_slice.py", [(old, new)], compiled=True).slice_logarithm
+    if "pairing" in fault:
+        used["exchange"] = load("models/kernels/interchange.py", [(old, new)], compiled=True).exchange
     kernel = load("models/kernels/tree_moves.py", [] if used else [(old, new)], compiled=True, **used).explore
     assert min(species_law.comparisons(species_law.model("short"), beta, kernel=kernel)) < LEVEL
+
+
+REGRAFT_FAULTS = {
+    "not annealed": ("annealed(0.0, beta, graft", "annealed(0.0, 1.0, graft"),
+    "the upper branch is always carried": ("if tree[Tree.above * nodes + w] == 1 else (lower", "if True else (lower"),
+    "the last place too often": ("uniform(stream) * total", "uniform(stream) * 1.2 * total"),
+}
+
+
+@pytest.mark.parametrize("fault", REGRAFT_FAULTS)
+def test_faults_of_regrafting_species(fault):
+    faulty = load("models/kernels/prune_and_regraft.py", [REGRAFT_FAULTS[fault]], compiled=True).regraft
+    kernel = load("models/kernels/tree_moves.py", compiled=True, regraft=faulty).explore
+    assert min(species_law.comparisons(species_law.model("short five"), 0.3, kernel=kernel)) < LEVEL
 
 
 @pytest.mark.parametrize("fault", PRIOR_FAULTS)
@@ -74,7 +90,7 @@ STALE = {
 @pytest.mark.parametrize("fault", STALE)
 def test_faults_of_pruning(fault):
     faulty = vars(load("models/kernels/pruning.py", [STALE[fault][:2]], compiled=True))
-    used = ("begin", "make_fresh", "make_stale", "find_terms", "join", "value_across")
+    used = ("begin", "make_fresh", "make_stale", "find_terms", "value_across")
     kernel = load("models/kernels/tree_moves.py", compiled=True, **{name: faulty[name] for name in used}).explore
     assert species_law.deviation(species_law.model("five"), STALE[fault][2], kernel) > 1e-6
 

@@ -300,3 +300,5 @@ def test_other_mistakes_are_refused():
         model("four").explorer.bind(model("four"), np.array([0]))
     with pytest.raises(sterna.OptionError, match="give an integer"):
         replace(model("four").explorer, passes=0.5)
+    with pytest.raises(sterna.OptionError, match="subtrees are regrafted so often"):
+        replace(model("four").explorer, regrafts=-1)

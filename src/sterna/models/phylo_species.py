@@ -63,7 +63,8 @@ def phylo_species(
     The likelihood is never zero, but with branch lengths below 1e-300 it can underflow: for the paper's data at about
     5 in 100 000 draws from the reference.
 
-    Explored by nearest-neighbour interchange and slice sampling of every branch (`sterna.models.kernels.tree_moves`).
+    Explored by nearest-neighbour interchange, pruning and regrafting of subtrees, and slice sampling of every branch
+    (`sterna.models.kernels.tree_moves`).
 
     Parameters
     ----------
@@ -162,6 +163,9 @@ def patterns_of(alignment: Mapping[str, str]) -> tuple[FloatArray, FloatArray]:
             raise OptionError(f"phylo_species: {name!r} has the letters {sorted(unknown)}, which are not IUPAC codes.")
     columns = np.array([list(sequence) for sequence in sequences.values()]).T
     distinct, weights = np.unique(columns, axis=0, return_counts=True)
+    # pruning takes one logarithm of neighbours with the same weight
+    order = np.argsort(weights, kind="stable")
+    distinct, weights = distinct[order], weights[order]
     sets = {letter: [float(base in bases) for base in BASES] for letter, bases in LETTERS.items()}
     tips = np.array([[sets[str(letter)] for letter in taxon] for taxon in distinct.T])
     return tips, weights.astype(np.float64)

@@ -1,7 +1,7 @@
-"""Moves on unrooted binary trees: nearest-neighbour interchange, branch lengths, and their distribution's parameters.
+"""Moves on unrooted binary trees: topology, branch lengths, and the parameters of the lengths' distribution.
 
-- An inner branch has four subtrees around it, which can be paired in three ways. Nearest-neighbour interchange draws
-  the pairing from its exact conditional distribution.
+- The topology changes by nearest-neighbour interchange (`sterna.models.kernels.interchange`), and by pruning and
+  regrafting of subtrees (`sterna.models.kernels.prune_and_regraft`).
 - Every branch is updated by slice sampling (Neal 2003) of the logarithm of its length, which only needs the likelihood
   across this branch.
 - Shape and rate of the lengths' gamma distribution are drawn together, unless they are fixed
@@ -18,15 +18,17 @@ from numba import types
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, Program
 from sterna.errors import OptionError
-from sterna.explorers.base import Bound, annealed
+from sterna.explorers.base import Bound
 from sterna.explorers.explorable import ExplorableTarget
 from sterna.explorers.shared.options import take_whole
 from sterna.ground.compilation import as_address, as_pointer, compiled, inlined, int_pointer
 from sterna.ground.rows import fields, new_row
-from sterna.ground.streams import Stream, uniform
+from sterna.ground.streams import Stream
 from sterna.ground.values import HUGE
+from sterna.models.kernels.interchange import exchange
 from sterna.models.kernels.length_prior import Fixed, draw_shape_and_rate, log_prior, shape_and_rate
 from sterna.models.kernels.log_slice import TINY, slice_logarithm
+from sterna.models.kernels.prune_and_regraft import regraft
 from sterna.models.kernels.pruning import (
     Decay,
     Tree,
@@ -35,16 +37,13 @@ from sterna.models.kernels.pruning import (
     compiled_work_size,
     down_of,
     find_terms,
-    join,
     label,
     make_fresh,
     make_stale,
     number_of,
-    put_in_order,
     scales_of,
     set_length,
-    sibling,
-    spare,
+    sort_children,
     tree_size,
     up_of,
     value_across,
@@ -62,6 +61,7 @@ class Parameters:
 
     sweeps = 1  # updates of all branches per exploration
     exchanges = 1  # interchanges before each sweep
+    regrafts = 1  # subtrees pruned and regrafted before each sweep
     taxa = 1
     patterns = 1
     decay = 2  # of transversions and transitions along a branch
@@ -76,102 +76,6 @@ def branch_density(length: float, given: BranchGiven) -> float:
     if beta == 0.0:
         return reference
     return reference + beta * value_across(work, weights, length, decay, taxa, patterns)
-
-
-@inlined
-def across(
-    work: FloatPointer, weights: FloatPointer, above: int, below: int, v: int, decay: Decay, taxa: int, patterns: int
-) -> float:
-    """Log-likelihood across a branch at its present length, between two vectors and without their scales."""
-    find_terms(work, above, below, taxa, patterns)
-    return value_across(work, weights, work[number_of(Work.length, v, taxa, patterns)], decay, taxa, patterns)
-
-
-@inlined
-def pairing(
-    tree: IntPointer,
-    work: FloatPointer,
-    weights: FloatPointer,
-    v: int,
-    low: int,
-    other: int,
-    decay: Decay,
-    taxa: int,
-    patterns: int,
-) -> float:
-    """Log-likelihood if the child `low` of v and the sibling of v are exchanged; `other` is the child that stays."""
-    nodes = 2 * taxa - 2
-    above, w = tree[Tree.parent * nodes + v], sibling(tree, v, taxa)
-    one, two = spare(0, taxa, patterns), spare(1, taxa, patterns)
-    a, b, c = down_of(low, taxa, patterns), down_of(other, taxa, patterns), down_of(w, taxa, patterns)
-    scale = join(work, weights, one, up_of(above, taxa, patterns), above, a, low, taxa, patterns)
-    scale += join(work, weights, two, c, w, b, other, taxa, patterns)
-    scale += (
-        work[number_of(Work.up_scale, above, taxa, patterns)] + work[number_of(Work.down_scale, low, taxa, patterns)]
-    )
-    scale += (
-        work[number_of(Work.down_scale, other, taxa, patterns)] + work[number_of(Work.down_scale, w, taxa, patterns)]
-    )
-    return across(work, weights, one, two, v, decay, taxa, patterns) + scale
-
-
-@inlined
-def draw_of_three(a: float, b: float, c: float, stream: Stream) -> int:
-    """Draw one of three by log-weights, of which the first belongs to the present state."""
-    largest = max(a, b, c)
-    p, q, r = math.exp(a - largest), math.exp(b - largest), math.exp(c - largest)
-    u = uniform(stream) * (p + q + r)
-    if u < p:
-        return 0
-    return 1 if u < p + q else 2
-
-
-@inlined
-def exchange_subtrees(tree: IntPointer, v: int, low: int, taxa: int) -> None:
-    """Exchange a child of v with the sibling of v, and mark what depends on them as stale."""
-    nodes = 2 * taxa - 2
-    above, w = tree[Tree.parent * nodes + v], sibling(tree, v, taxa)
-    first = Tree.first_child if tree[Tree.first_child * nodes + v] == low else Tree.second_child
-    upper = Tree.first_child if tree[Tree.first_child * nodes + above] == w else Tree.second_child
-    tree[first * nodes + v], tree[upper * nodes + above] = w, low
-    tree[Tree.parent * nodes + w], tree[Tree.parent * nodes + low] = v, above
-    put_in_order(tree, taxa)
-    make_stale(tree, v, taxa)
-    tree[Tree.down_fresh * nodes + v] = tree[Tree.up_fresh * nodes + v] = 0
-
-
-@inlined
-def inner_branch(tree: IntPointer, taxa: int, stream: Stream) -> int:
-    """Draw one of the n - 3 branches between inner nodes: any inner node except the top."""
-    nodes = 2 * taxa - 2
-    v = taxa + int(uniform(stream) * (taxa - 3))
-    # a draw of the top stands for the last node
-    return nodes - 1 if v == tree[Tree.first_child * nodes] else v
-
-
-@inlined
-def exchange(
-    tree: IntPointer,
-    work: FloatPointer,
-    weights: FloatPointer,
-    beta: float,
-    decay: Decay,
-    taxa: int,
-    patterns: int,
-    stream: Stream,
-) -> None:
-    """Draw the pairing of the four subtrees around a random inner branch."""
-    nodes = 2 * taxa - 2
-    v = inner_branch(tree, taxa, stream)
-    make_fresh(tree, work, weights, v, taxa, patterns)
-    a, b = tree[Tree.first_child * nodes + v], tree[Tree.second_child * nodes + v]
-    now = scales_of(work, v, taxa, patterns)
-    now += across(work, weights, up_of(v, taxa, patterns), down_of(v, taxa, patterns), v, decay, taxa, patterns)
-    one = pairing(tree, work, weights, v, a, b, decay, taxa, patterns)
-    two = pairing(tree, work, weights, v, b, a, decay, taxa, patterns)
-    drawn = draw_of_three(annealed(0.0, beta, now), annealed(0.0, beta, one), annealed(0.0, beta, two), stream)
-    if drawn > 0:
-        exchange_subtrees(tree, v, a if drawn == 1 else b, taxa)
 
 
 @inlined
@@ -240,9 +144,10 @@ def explore(
     data: IntPointer,
     stream: Stream,
 ) -> None:
-    """Interchange neighbours at random inner branches, then update all lengths, then their shape and rate.
+    """Interchange neighbours, regraft subtrees, then update all lengths, then their shape and rate.
 
-    The order in which lengths are updated depends only on the topology, which does not change meanwhile.
+    The order in which lengths are updated depends only on the topology, which does not change meanwhile. It must not
+    depend on the moves before, which depend on the lengths.
     """
     tips, weights = as_pointer(data[0], types.float64), as_pointer(data[1], types.float64)
     taxa, patterns = int(parameters[Parameters.taxa]), int(parameters[Parameters.patterns])
@@ -255,6 +160,9 @@ def explore(
         if taxa > 3:
             for _ in range(int(parameters[Parameters.exchanges])):
                 exchange(tree, work, weights, beta, decay, taxa, patterns, stream)
+            for _ in range(int(parameters[Parameters.regrafts])):
+                regraft(tree, work, weights, beta, decay, taxa, patterns, stream)
+            sort_children(tree, taxa)
         log_densities[LOG_LIKELIHOOD] = sweep_branches(
             x, tree, work, weights, beta, decay, fixed, taxa, patterns, stream
         )
@@ -279,6 +187,8 @@ class TreeMoves:
         Shape and rate of the lengths' gamma distribution; NaN for what is a variable.
     passes
         How often each exploration updates every branch and draws the pairing around n - 3 inner branches.
+    regrafts
+        Number of subtrees that are pruned and regrafted in each of these passes. One takes as long as ten pairings.
     """
 
     tips: FloatArray = field(repr=False)
@@ -286,11 +196,13 @@ class TreeMoves:
     decay: tuple[float, float]
     fixed: tuple[float, float] = (math.nan, math.nan)
     passes: int = 1
+    regrafts: int = 4
     name: ClassVar[str] = "tree_moves"
     kernel: Callable[..., None] = field(default=explore, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         take_whole(self, "passes", 0, "whole trees are updated so often; give an integer from 0 up")
+        take_whole(self, "regrafts", 0, "subtrees are regrafted so often; give an integer from 0 up")
         # contiguous, because the kernel reads the arrays by their addresses
         object.__setattr__(self, "tips", np.ascontiguousarray(self.tips, dtype=np.float64))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
@@ -309,6 +221,7 @@ class TreeMoves:
             Parameters,
             sweeps=self.passes,
             exchanges=max(taxa - 3, 0),
+            regrafts=self.regrafts,
             taxa=taxa,
             patterns=patterns,
             decay=self.decay,
