@@ -169,19 +169,21 @@ def phylo_cancer_parts(target: sterna.Target, result: sterna.Result, scan: float
 
 
 def phylo_species_parts(target: sterna.Target, result: sterna.Result, scan: float) -> None:
-    """Time the kernel without exchanges, and without sweeps."""
+    """Time the kernel without exchanges, without regrafts, and without sweeps."""
     from sterna.models.kernels.tree_moves import Parameters
 
-    def without(place: int) -> Callable[[Any], None]:
-        return lambda parameters: parameters.__setitem__((slice(None), place), 0.0)
+    def without(*places: int) -> Callable[[Any], None]:
+        return lambda parameters: parameters.__setitem__((slice(None), list(places)), 0.0)
 
     whole = explored(target, target.explorer, result, 200)
-    lengths = explored(target, target.explorer, result, 200, without(Parameters.exchanges))
+    regrafts = explored(target, target.explorer, result, 200, without(Parameters.exchanges))
+    lengths = explored(target, target.explorer, result, 200, without(Parameters.exchanges, Parameters.regrafts))
     begin = explored(target, target.explorer, result, 200, without(Parameters.sweeps))
     parts = [
         ("all", whole),
         ("slices of all branch lengths, and their prior", minus(lengths, begin)),
-        ("exchanges of neighbours", minus(whole, lengths)),
+        ("exchanges of neighbours", minus(whole, regrafts)),
+        ("regrafts of subtrees", minus(regrafts, lengths)),
         ("partial likelihoods at the start, labels at the end", begin),
     ]
     show_parts("phylo_species, an exploration; parts are differences", parts, scan, len(result.schedule))

@@ -32,8 +32,16 @@ SPECIES_FAULTS = {
     "the present pairing twice": ("u < p:", "u < 2.0 * p:", 1.0),
     "no Jacobian": ("density(value, given) + logarithm", "density(value, given)", 0.3),
     "length not annealed": ("reference + beta * value", "reference + value", 0.3),
-    "rate's law without its prior": ("(count * shape + 1.0, stream)", "(count * shape, stream)", 0.0),
-    "shape's law without its prior": ("        -shape\n", "        0.0\n", 0.0),
+}
+PRIOR_FAULTS = {
+    "rate without its prior": ("short", "(count * shape + 1.0, stream)", "(count * shape, stream)"),
+    "shape without its prior": ("short", "density = -shape +", "density ="),
+    "a given rate integrated out": ("given rate", "if math.isnan(rate):", "if True:"),
+    "a given shape drawn": (
+        "given shape",
+        "    if math.isnan(fixed[0]):\n        shape = slice",
+        "    if True:\n        shape = slice",
+    ),
 }
 
 
@@ -43,8 +51,32 @@ def test_faults_of_tree_moves(fault):
     used = {}
     if fault == "no Jacobian":
         used["slice_logarithm"] = load("models/kernels/log_slice.py", [(old, new)], compiled=True).slice_logarithm
+    if "pairing" in fault:
+        used["exchange"] = load("models/kernels/interchange.py", [(old, new)], compiled=True).exchange
     kernel = load("models/kernels/tree_moves.py", [] if used else [(old, new)], compiled=True, **used).explore
     assert min(species_law.comparisons(species_law.model("short"), beta, kernel=kernel)) < LEVEL
+
+
+REGRAFT_FAULTS = {
+    "not annealed": ("annealed(0.0, beta, graft", "annealed(0.0, 1.0, graft"),
+    "the upper branch is always carried": ("if tree[Tree.above * nodes + w] == 1 else (lower", "if True else (lower"),
+    "the last place too often": ("uniform(stream) * total", "uniform(stream) * 1.2 * total"),
+}
+
+
+@pytest.mark.parametrize("fault", REGRAFT_FAULTS)
+def test_faults_of_regrafting_species(fault):
+    faulty = load("models/kernels/prune_and_regraft.py", [REGRAFT_FAULTS[fault]], compiled=True).regraft
+    kernel = load("models/kernels/tree_moves.py", compiled=True, regraft=faulty).explore
+    assert min(species_law.comparisons(species_law.model("short five"), 0.3, kernel=kernel)) < LEVEL
+
+
+@pytest.mark.parametrize("fault", PRIOR_FAULTS)
+def test_faults_of_the_prior_of_lengths(fault):
+    name, old, new = PRIOR_FAULTS[fault]
+    faulty = load("models/kernels/length_prior.py", [(old, new)], compiled=True).draw_shape_and_rate
+    kernel = load("models/kernels/tree_moves.py", compiled=True, draw_shape_and_rate=faulty).explore
+    assert min(species_law.comparisons(species_law.model(name), 0.0, kernel=kernel)) < LEVEL
 
 
 END = "\n\n\n@compiled\ndef find_terms"
@@ -58,7 +90,7 @@ STALE = {
 @pytest.mark.parametrize("fault", STALE)
 def test_faults_of_pruning(fault):
     faulty = vars(load("models/kernels/pruning.py", [STALE[fault][:2]], compiled=True))
-    used = ("begin", "make_fresh", "make_stale", "find_terms", "join", "value_across")
+    used = ("begin", "make_fresh", "make_stale", "find_terms", "value_across")
     kernel = load("models/kernels/tree_moves.py", compiled=True, **{name: faulty[name] for name in used}).explore
     assert species_law.deviation(species_law.model("five"), STALE[fault][2], kernel) > 1e-6
 
@@ -100,11 +132,9 @@ def test_species_and_sites_together():
     """Eight taxa, forty sites; each comparison at 1e-6: lengths, their prior, energies, neighbours."""
 
     def draw_pair(rng):
-        parent, length, shape, rate = species_draw(rng, 8)
-        bases = evolve(rng, parent, length, 40, 3.0)
-        return np.concatenate([parent, length, [shape, rate]]), {
-            str(k): "".join("AGCT"[b] for b in row) for k, row in enumerate(bases)
-        }
+        state = species_draw(rng, 8, np.array([np.nan, np.nan]))
+        bases = evolve(rng, state[:13].astype(int), state[13:26], 40, 3.0)
+        return state, {str(k): "".join("AGCT"[b] for b in row) for k, row in enumerate(bases)}
 
     _, after, log_densities = both(sterna.models.phylo_species, draw_pair, 2000, 3)
     assert stats.ks_2samp(log_densities[:, 0], log_densities[:, 1]).pvalue > LEVEL

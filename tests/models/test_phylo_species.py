@@ -12,7 +12,7 @@ from scipy.special import gammainc
 from species_law import FIVE, FOUR, LEVEL, SHORT, comparisons, deviation, model, topology_numbers
 
 import sterna
-from sterna.models.phylo_species import LETTERS, draw, evolve, patterns_of, read_fasta, simulate
+from sterna.models.phylo_species import LETTERS, draw_topology, evolve, patterns_of, read_fasta, simulate
 from sterna.models.trees import newick, splits, topologies
 
 
@@ -89,6 +89,21 @@ def test_log_reference():
         assert target.log_densities(state)[0] == pytest.approx(exact, abs=1e-9)
 
 
+@pytest.mark.parametrize("given", [{"shape": 1.5}, {"rate": 2.0}, {"shape": 1.0, "rate": 10.0, "kappa": 1.0}])
+def test_given_parameters_are_no_variables(given):
+    target = sterna.models.phylo_species(FIVE, **given)
+    assert target.space.names == ["parent", "length", *(name for name in ("shape", "rate") if name not in given)]
+    for state in draws_of(target)(5):
+        values = target.space.values(state)
+        shape, rate = (given.get(name, values.get(name)) for name in ("shape", "rate"))
+        exact = stats.gamma(shape, scale=1 / rate).logpdf(values["length"]).sum() - math.log(15)
+        exact -= sum(values[name] for name in ("shape", "rate") if name not in given)
+        reference, likelihood = target.log_densities(state)
+        assert reference == pytest.approx(exact, abs=1e-9)
+        slow = slow_log_likelihood(FIVE, values["parent"], values["length"], given.get("kappa", 3.0))
+        assert likelihood == pytest.approx(slow, rel=1e-9)
+
+
 NO_TREES = {
     "a cycle": [4, 5, 5, 5, 4],
     "a taxon as a parent": [4, 3, 4, 0, 4],
@@ -108,7 +123,7 @@ def test_what_is_no_tree_has_density_zero(what):
 @pytest.mark.parametrize(("taxa", "count"), [(4, 3), (5, 15), (6, 105)])
 def test_topologies_of_the_reference_are_uniform(taxa, count):
     rng = np.random.default_rng(1)
-    states = np.array([draw(rng, taxa)[0] for _ in range(200 * count)])
+    states = np.array([draw_topology(rng, taxa) for _ in range(200 * count)])
     counts = np.bincount(topology_numbers(states, taxa))
     assert len(counts) == count
     assert stats.chisquare(counts).pvalue > LEVEL
@@ -126,6 +141,12 @@ def uniforms_of(target, states):
 def test_explorer_leaves_the_distribution_unchanged(beta):
     """Eleven comparisons at 1e-6 each."""
     assert min(comparisons(model("short"), beta)) > LEVEL
+
+
+@pytest.mark.parametrize("name", ["given shape", "given rate", "given both"])
+def test_explorer_with_given_parameters(name):
+    """Nine or ten comparisons at 1e-6 each."""
+    assert min(comparisons(model(name), 0.5)) > LEVEL
 
 
 def test_explorer_without_data_draws_the_reference():
@@ -212,7 +233,7 @@ def test_three_taxa_have_one_topology():
 
 
 def test_newick_and_splits():
-    parent = draw(np.random.default_rng(1), 8)[0]
+    parent = draw_topology(np.random.default_rng(1), 8)
     text = newick(parent, np.arange(1.0, 14.0), list("abcdefgh"))
     assert text.count("(") == text.count(")") == 6
     assert all(text.count(letter) == 1 for letter in "abcdefgh")
@@ -268,9 +289,16 @@ def test_what_is_no_alignment_is_refused(message):
 def test_other_mistakes_are_refused():
     with pytest.raises(sterna.OptionError, match="kappa must be a positive number"):
         sterna.models.phylo_species(FOUR, kappa=0.0)
+    for name in ("shape", "rate"):
+        with pytest.raises(sterna.OptionError, match=f"{name} must be a positive number"):
+            sterna.models.phylo_species(FOUR, **{name: -1.0})
+    with pytest.raises(sterna.OptionError, match="made for another model"):
+        sterna.models.phylo_species(FOUR, rate=2.0).explorer.bind(sterna.models.phylo_species(FOUR, rate=3.0))
     with pytest.raises(sterna.OptionError, match="made for another model"):
         model("five").explorer.bind(model("four"))
     with pytest.raises(sterna.OptionError, match="explores the whole tree"):
         model("four").explorer.bind(model("four"), np.array([0]))
     with pytest.raises(sterna.OptionError, match="give an integer"):
         replace(model("four").explorer, passes=0.5)
+    with pytest.raises(sterna.OptionError, match="subtrees are regrafted so often"):
+        replace(model("four").explorer, regrafts=-1)

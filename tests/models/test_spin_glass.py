@@ -39,7 +39,7 @@ def plain_sum(spins, couplings, periodic):
 def test_log_likelihood_and_local_change_are_those_of_the_plain_sum(lattice, couplings, periodic):
     size, dim = lattice
     target = sterna.models.spin_glass(size, dim, 7, couplings, periodic, inverse_temperature=0.7)
-    drawn = draw_couplings(size**dim, dim, 7, couplings)
+    drawn = draw_couplings((size**dim, dim), 7, couplings)
     rng = np.random.default_rng(1)
     for _ in range(5):
         spins = rng.choice([-1.0, 1.0], size=(size,) * dim)
@@ -158,7 +158,76 @@ def test_the_heat_bath_of_other_couplings_is_refused():
         other.explorer.bind(first)
 
 
+# A graph that is no lattice: degrees from 1 to 4, an odd cycle, an edge that is given twice.
+EDGES = [[0, 1], [1, 2], [2, 0], [2, 3], [3, 4], [4, 2], [0, 1], [5, 4]]
+OWN = [1.0, -0.7, 0.4, 1.3, -2.0, 0.3, 0.5, 0.9]
+
+
+def test_couplings_of_ones_own_on_any_graph():
+    """Energies of all 64 states by the plain sum over edges, and the transition matrix of the heat bath."""
+    target = sterna.models.spin_glass(edges=EDGES, couplings=OWN, inverse_temperature=0.8)
+    states, log_densities = all_states(target)
+    first, second = np.array(EDGES).T
+    plain = 0.8 * (states[:, first] * states[:, second]) @ np.array(OWN)
+    assert log_densities[:, 1] == pytest.approx(plain, abs=1e-12)
+    assert log_densities[:, 0] == pytest.approx(-6 * np.log(2), abs=1e-12)
+    for beta in (0.0, 0.3, 1.0):
+        assert deviation(target, beta) < 1e-12
+    assert deviation(target, 0.5, [FAULTS["one neighbour too few"]]) > 1e-3
+
+
+def test_runs_find_the_evidence_of_ones_own_couplings():
+    """Within 4 standard errors of the sum over all states: a false alarm of 6e-5."""
+    target = sterna.models.spin_glass(edges=EDGES, couplings=OWN)
+    exact = logsumexp(all_states(target)[1].sum(axis=1))
+    estimate = sterna.sample(target, n_rounds=11, progress=False).log_evidence
+    assert abs(estimate.value - exact) < 4 * estimate.error
+
+
+def test_a_lattice_as_a_graph():
+    """The same couplings, site by site, give the same energies."""
+    lattice = sterna.models.spin_glass(3, 2, seed=4)
+    drawn = draw_couplings((9, 2), 4, "normal")
+    edges, values = [], []
+    for site in range(9):
+        row, column = divmod(site, 3)
+        for axis, other in enumerate((((row + 1) % 3) * 3 + column, row * 3 + (column + 1) % 3)):
+            edges.append([site, other])
+            values.append(drawn[site, axis])
+    graph = sterna.models.spin_glass(edges=edges, couplings=values)
+    states, log_densities = all_states(lattice)
+    again = np.array([graph.log_densities(x) for x in states])
+    assert again == pytest.approx(log_densities, abs=1e-12)
+
+
+def test_random_couplings_on_a_graph_follow_from_the_seed():
+    first, again, other = (sterna.models.spin_glass(edges=EDGES, seed=seed).explorer.weights for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert set(np.unique(sterna.models.spin_glass(edges=EDGES, couplings="binary").explorer.weights)) == {-1, 0, 1}
+
+
+WRONG_GRAPHS = {
+    "numbers need edges=": {"couplings": OWN},
+    "give the two spins of every edge": {"edges": [0, 1]},
+    "numbered from 0 on": {"edges": [[0, -1]]},
+    "joins spin 3 with itself": {"edges": [[0, 1], [3, 3]]},
+    "2 edges need as many finite couplings": {"edges": [[0, 1], [1, 2]], "couplings": [1.0]},
+    "but no numbers were given": {"edges": [[0, 1]], "couplings": ["a"]},
+}
+
+
+@pytest.mark.parametrize("message", WRONG_GRAPHS)
+def test_what_is_no_graph_is_refused(message):
+    with pytest.raises(sterna.OptionError, match=message):
+        sterna.models.spin_glass(**WRONG_GRAPHS[message])
+
+
 def test_what_is_no_lattice_is_refused():
-    for wrong in ({"size": 1}, {"dim": 4}, {"couplings": "uniform"}, {"inverse_temperature": np.inf}):
-        with pytest.raises(sterna.OptionError, match="size must be at least 2, dim 2 or 3"):
+    for wrong in ({"size": 1}, {"dim": 4}):
+        with pytest.raises(sterna.OptionError, match="size must be at least 2, and dim 2 or 3"):
             sterna.models.spin_glass(**wrong)
+    with pytest.raises(sterna.OptionError, match="inverse_temperature must be finite"):
+        sterna.models.spin_glass(inverse_temperature=np.inf)
+    with pytest.raises(sterna.OptionError, match='couplings must be "normal", "binary", or the coupling of every edge'):
+        sterna.models.spin_glass(couplings="uniform")

@@ -90,6 +90,10 @@ class Symbol:
     def __mul__(self, factor):
         return Symbol(self.forks, self.factor * factor)
 
+    def __sub__(self, number):
+        """Subtract a number that was found not to be larger: what remains is uniform again."""
+        return Symbol(self.forks, self.factor - number)
+
     def __lt__(self, bound):
         return self.forks.choose(min(1.0, max(0.0, bound / self.factor)))
 

@@ -23,9 +23,13 @@ SHORT_FIVE = {**SHORT, "e": "GN"}
 BOUND = math.log(0.25 * 0.3) + math.log(0.25 * 0.5)
 
 
+ALIGNMENTS = {"four": FOUR, "five": FIVE, "short": SHORT, "short five": SHORT_FIVE}
+GIVEN = {"given shape": {"shape": 1.5}, "given rate": {"rate": 2.0}, "given both": {"kappa": 1, "shape": 1, "rate": 2}}
+
+
 @cache
 def model(name):
-    return sterna.models.phylo_species({"four": FOUR, "five": FIVE, "short": SHORT, "short five": SHORT_FIVE}[name])
+    return sterna.models.phylo_species(ALIGNMENTS.get(name, SHORT), **GIVEN.get(name, {}))
 
 
 def topology_numbers(states, taxa):

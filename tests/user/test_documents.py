@@ -97,6 +97,21 @@ def test_black_box(capsys):
         assert scope["result"].restarts > 0
 
 
+def test_trees_and_spins(capsys):
+    """The evidence of the spins within 4 standard errors, 6e-5 each; that of the ring by its transfer matrix."""
+    scope, found = {}, []
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs/trees_and_spins.md").read_text(), re.DOTALL):
+        exec(code, scope)
+        found.append(scope["result"].log_evidence)
+    assert len(found) == 4
+    assert abs(found[0].value - found[1].value) < 4 * math.hypot(found[0].error, found[1].error)
+    assert abs(found[2].value - scope["exact"]) < 4 * found[2].error
+    shares = np.exp(-0.3 * np.array([-1, 1])) / (2 * math.cosh(0.3))
+    transfer = np.exp(0.7 * np.outer([-1, 1], [-1, 1])) * shares
+    exact = math.log(np.trace(np.linalg.matrix_power(transfer, 8)))
+    assert abs(found[3].value - exact) < 4 * found[3].error
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
 def test_links_lead_somewhere(name):
     page = ROOT / name

@@ -24,6 +24,7 @@ READERS: dict[object, tuple[Callable[[object], object | None], str]] = {
     int: (whole_number, "a whole number"),
     float: (real_number, "a number"),
     bool: (_flag, "True or False"),
+    float | None: (real_number, "a number, or None"),
 }
 
 
@@ -42,8 +43,9 @@ def checked(model: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
             # Python's own message also names the function
             return model(*arguments, **keywords)
         for name, value in given.arguments.items():
-            if signature.parameters[name].annotation in READERS:
-                read, expected = READERS[signature.parameters[name].annotation]
+            annotation = signature.parameters[name].annotation
+            if annotation in READERS and not (value is None and annotation == float | None):
+                read, expected = READERS[annotation]
                 given.arguments[name] = read(value)
                 if given.arguments[name] is None:
                     raise OptionError(f"{model.__name__}({name}={value!r}): {name} must be {expected}.")

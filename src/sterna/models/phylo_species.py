@@ -10,9 +10,10 @@ import numpy as np
 from sterna.errors import OptionError
 from sterna.ground.compilation import compiled_with_memory
 from sterna.models.data import SEED, data_file, say_simulated
+from sterna.models.kernels.length_prior import log_prior
 from sterna.models.kernels.log_slice import TINY
 from sterna.models.kernels.pruning import compiled_tree_size, compiled_work_size, hang, label, tree_log_likelihood
-from sterna.models.kernels.tree_moves import TreeMoves, log_prior
+from sterna.models.kernels.tree_moves import TreeMoves
 from sterna.models.parameters import checked
 from sterna.reference.reference import Reference
 from sterna.reference.space import Integer, Real
@@ -32,12 +33,18 @@ SIMULATED_SHAPE, SIMULATED_RATE = 1.0, 10.0
 
 
 @checked
-def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None = None, kappa: float = 3.0) -> Target:
+def phylo_species(
+    alignment: Mapping[str, str] | str | os.PathLike[str] | None = None,
+    kappa: float = 3.0,
+    shape: float | None = None,
+    rate: float | None = None,
+) -> Target:
     r"""Unrooted tree of species, from aligned DNA sequences.
 
     The reference is uniform over the (2n - 5)!! unrooted binary topologies of n taxa; the 2n - 3 branch lengths are
-    independent Gamma(shape, rate), and shape and rate are Exp(1). Along a branch of length t bases change by Kimura's
-    model: with :math:`a = 1 - e^{-4t/(\kappa+2)}` and :math:`b = 1 - e^{-2t(\kappa+1)/(\kappa+2)}`,
+    independent Gamma(shape, rate), and shape and rate are Exp(1), or numbers that are given. Along a branch of length t
+    bases change by Kimura's model: with :math:`a = 1 - e^{-4t/(\kappa+2)}` and
+    :math:`b = 1 - e^{-2t(\kappa+1)/(\kappa+2)}`,
 
     .. math:: P(\text{each of two transversions}) = a/4, \qquad P(\text{transition}) = b/2 - a/4,
 
@@ -48,15 +55,16 @@ def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None =
 
     Letters are IUPAC codes for sets of bases; "-", "N" and "?" stand for all four.
 
-    The variables are `parent` and `length`, with 2n - 3 entries each, `shape` and `rate`. The tree is rooted at taxon
-    0; node v > 0 has the parent `parent[v - 1]`, at distance `length[v - 1]`. Nodes from n on are inner nodes, in an
-    order that depends only on the topology: equal topologies have equal parents. `sterna.models.trees` has functions
-    for draws: `newick`, `topologies` and `splits`.
+    The variables are `parent` and `length`, with 2n - 3 entries each, and `shape` and `rate` unless they are given. The
+    tree is rooted at taxon 0; node v > 0 has the parent `parent[v - 1]`, at distance `length[v - 1]`. Nodes from n on
+    are inner nodes, in an order that depends only on the topology: equal topologies have equal parents.
+    `sterna.models.trees` has functions for draws: `newick`, `topologies` and `splits`.
 
     The likelihood is never zero, but with branch lengths below 1e-300 it can underflow: for the paper's data at about
     5 in 100 000 draws from the reference.
 
-    Explored by nearest-neighbour interchange and slice sampling of every branch (`sterna.models.kernels.tree_moves`).
+    Explored by nearest-neighbour interchange, pruning and regrafting of subtrees, and slice sampling of every branch
+    (`sterna.models.kernels.tree_moves`).
 
     Parameters
     ----------
@@ -64,7 +72,10 @@ def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None =
         Sequences by name, or the path of a FASTA file. By default `phylo_species/FES_8.g.fasta` of the data folder;
         without a folder, 245 simulated sites of 8 taxa.
     kappa
-        Ratio of the rate of transitions to the rate of each transversion.
+        Ratio of the rate of transitions to the rate of each transversion; 1 is the model of Jukes and Cantor (1969).
+    shape, rate
+        Numbers, if the gamma distribution of branch lengths is known. With `kappa=1, shape=1, rate=10` the lengths are
+        exponential with mean 0.1, the model under which the alignments DS1 to DS11 are usually compared.
 
     Examples
     --------
@@ -75,9 +86,12 @@ def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None =
     >>> star = target.log_densities(parent=[4, 5, 5, 0, 4], length=[1e9] * 5, shape=1.0, rate=1.0)
     >>> round(star[1], 9) == round(14 * math.log(0.25) + math.log(0.5), 9)
     True
+    >>> sterna.models.phylo_species(kappa=1, shape=1, rate=10).space.names
+    ['parent', 'length']
     """
-    if not (math.isfinite(kappa) and kappa > 0):
-        raise OptionError(f"phylo_species(kappa={kappa}): kappa must be a positive number.")
+    for name, value in (("kappa", kappa), ("shape", shape), ("rate", rate)):
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise OptionError(f"phylo_species({name}={value}): {name} must be a positive number.")
     decay = decay_of(kappa)
     file = alignment if isinstance(alignment, (str, os.PathLike)) else None
     simulated = False
@@ -96,14 +110,14 @@ def phylo_species(alignment: Mapping[str, str] | str | os.PathLike[str] | None =
     space = {
         "parent": Integer(0, branches, shape=branches),
         "length": Real(lower=0.0, shape=branches),
-        "shape": Real(lower=0.0),
-        "rate": Real(lower=0.0),
+        **{name: Real(lower=0.0) for name, value in (("shape", shape), ("rate", rate)) if value is None},
     }
+    fixed = math.nan if shape is None else shape, math.nan if rate is None else rate
     target = Target(
         log_likelihood,
         Reference(draw, log_reference, space),
-        {"tips": tips.ravel(), "weights": weights, "taxa": taxa, "decay": np.array(decay)},
-        explorer=TreeMoves(tips, weights, decay),
+        {"tips": tips.ravel(), "weights": weights, "taxa": taxa, "decay": np.array(decay), "fixed": np.array(fixed)},
+        explorer=TreeMoves(tips, weights, decay, fixed),
         name="phylo_species",
     )
     return say_simulated(target) if simulated else target
@@ -149,6 +163,9 @@ def patterns_of(alignment: Mapping[str, str]) -> tuple[FloatArray, FloatArray]:
             raise OptionError(f"phylo_species: {name!r} has the letters {sorted(unknown)}, which are not IUPAC codes.")
     columns = np.array([list(sequence) for sequence in sequences.values()]).T
     distinct, weights = np.unique(columns, axis=0, return_counts=True)
+    # pruning takes one logarithm of neighbours with the same weight
+    order = np.argsort(weights, kind="stable")
+    distinct, weights = distinct[order], weights[order]
     sets = {letter: [float(base in bases) for base in BASES] for letter, bases in LETTERS.items()}
     tips = np.array([[sets[str(letter)] for letter in taxon] for taxon in distinct.T])
     return tips, weights.astype(np.float64)
@@ -162,7 +179,7 @@ def log_likelihood(x: FloatArray, tips: FloatArray, weights: FloatArray, taxa: i
 
 
 @compiled_with_memory
-def log_reference(x: FloatArray, taxa: int) -> float:
+def log_reference(x: FloatArray, taxa: int, fixed: FloatArray) -> float:
     """Uniform over topologies, gamma over lengths; zero density if the parents do not form a tree."""
     tree = np.empty(compiled_tree_size(taxa), np.int64)
     tree[0] = -1
@@ -170,14 +187,13 @@ def log_reference(x: FloatArray, taxa: int) -> float:
         tree[v] = int(x[v - 1])
     if not hang(tree, taxa) or not label(tree, taxa):
         return -np.inf
-    return log_prior(x, taxa)
+    return log_prior(x, fixed, taxa)
 
 
 @compiled_with_memory
-def draw(rng: np.random.Generator, taxa: int) -> tuple[IntArray, FloatArray, float, float]:
+def draw_topology(rng: np.random.Generator, taxa: int) -> IntArray:
     """Add taxa one after the other at a random branch, which gives every topology exactly once, with its own labels."""
-    branches = 2 * taxa - 3
-    parent, length = np.zeros(branches, np.int64), np.empty(branches)
+    parent = np.zeros(2 * taxa - 3, np.int64)
     for k in range(2, taxa):
         # branches so far: above taxa 1 to k - 1, and above inner nodes taxa to taxa + k - 3
         below = rng.integers(1, 2 * k - 2)
@@ -186,17 +202,32 @@ def draw(rng: np.random.Generator, taxa: int) -> tuple[IntArray, FloatArray, flo
         inner = taxa + k - 2
         parent[inner - 1] = parent[below - 1]
         parent[below - 1] = parent[k - 1] = inner
-    shape, rate = max(rng.exponential(), TINY), max(rng.exponential(), TINY)
-    for v in range(branches):
+    return parent
+
+
+@compiled_with_memory
+def draw(rng: np.random.Generator, taxa: int, fixed: FloatArray) -> FloatArray:
+    """Draw a state: parents, lengths, and what of shape and rate is not fixed."""
+    branches = 2 * taxa - 3
+    free = np.isnan(fixed)
+    x = np.empty(2 * branches + free.sum())
+    x[:branches] = draw_topology(rng, taxa)
+    shape = max(rng.exponential(), TINY) if free[0] else fixed[0]
+    rate = max(rng.exponential(), TINY) if free[1] else fixed[1]
+    for v in range(branches, 2 * branches):
         # with a tiny shape a draw can round to 0, where there is no density
-        length[v] = max(rng.gamma(shape, 1.0) / rate, TINY)
-    return parent, length, shape, rate
+        x[v] = max(rng.gamma(shape, 1.0) / rate, TINY)
+    if free[0]:
+        x[2 * branches] = shape
+    if free[1]:
+        x[-1] = rate
+    return x
 
 
 def simulate(taxa: int, sites: int, kappa: float = 3.0, seed: int = SEED) -> dict[str, str]:
     """Simulate a tree and sequences from the model, with Gamma(1, 10) branch lengths."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    parent = draw(rng, taxa)[0]
+    parent = draw_topology(rng, taxa)
     length = rng.gamma(SIMULATED_SHAPE, 1.0 / SIMULATED_RATE, size=len(parent))
     bases = evolve(rng, parent, length, sites, kappa)
     return {f"taxon_{k}": "".join(BASES[b] for b in bases[k]) for k in range(taxa)}

@@ -20,6 +20,10 @@ from sterna.types import FloatPointer, IntPointer
 Decay = tuple[float, float] | FloatPointer
 
 
+# Logarithm of a likelihood, apart from a factor, and the weight of the patterns in that.
+Product = tuple[float, float, float]
+
+
 @fields
 class Tree:
     """Rows of the table `tree`; each has an entry for every node."""
@@ -33,6 +37,7 @@ class Tree:
     on_path = 1  # whether a node is on the path from a branch to taxon 0
     lowest = 1  # the lowest taxon below a node
     stack = 1  # nodes to visit, and later the labels
+    above = 1  # whether a subtree's own branch would come above the node on whose branch it is grafted
 
 
 # One vector for every node, one vector, and one number for every node.
@@ -47,6 +52,8 @@ class Work:
     up = NODE_VECTORS
     spare = VECTOR.times(2)
     terms = VECTOR
+    # log-weights of the branches on which a subtree can be grafted
+    grafts = NODES
     # probabilities along the branch above a node
     same = NODES
     transition = NODES
@@ -59,7 +66,8 @@ class Work:
 
 # Vectors are scaled if all four entries of a pattern are smaller than this.
 MIN_PARTIAL_LIKELIHOOD = 2.0**-64
-LOG_QUARTER = math.log(0.25)
+# The product of two numbers that are not smaller than this does not underflow.
+MIN_PRODUCT = 2.0**-500
 
 N_TREE_ROWS = size_of(Tree)
 
@@ -302,12 +310,19 @@ def begin(
         tree[Tree.up_fresh * nodes + v] = 0
         if v > 0:
             set_length(work, v, x[nodes - 2 + v], decay, taxa, patterns)
-    top = tree[Tree.first_child * nodes]
-    tree[Tree.up_fresh * nodes + top] = 1
-    o = up_of(top, taxa, patterns)
-    for k in range(4 * patterns):
-        work[o + k] = tips[k]
+    begin_at_top(tree, work, taxa, patterns)
     return True
+
+
+@compiled
+def begin_at_top(tree: IntPointer, work: FloatPointer, taxa: int, patterns: int) -> None:
+    """Set the vector from above the branch below taxon 0, which is that taxon's own."""
+    top = tree[Tree.first_child * (2 * taxa - 2)]
+    one, to = down_of(0, taxa, patterns), up_of(top, taxa, patterns)
+    for k in range(4 * patterns):
+        work[to + k] = work[one + k]
+    work[number_of(Work.up_scale, top, taxa, patterns)] = 0.0
+    tree[Tree.up_fresh * (2 * taxa - 2) + top] = 1
 
 
 @compiled
@@ -360,20 +375,115 @@ def find_terms(work: FloatPointer, above: int, below: int, taxa: int, patterns: 
         work[to + 3 * k + 2] = (a + g) * (d + u) + (c + t) * (b + h)
 
 
+@inlined
+def with_pattern(so_far: Product, likelihood: float, weight: float) -> Product:
+    """Multiply the likelihood of all patterns so far by that of one more.
+
+    A logarithm takes longer than all else, so it is taken of products of neighbours that have the same weight.
+    """
+    total, product, last = so_far
+    if weight != last or product < MIN_PRODUCT:
+        total += last * math.log(product)
+        product = 1.0
+    if likelihood >= MIN_PRODUCT:
+        product *= likelihood
+    else:
+        total += weight * math.log(likelihood) if likelihood > 0.0 else -math.inf
+    return total, product, weight
+
+
+@inlined
+def log_of(so_far: Product) -> float:
+    """Logarithm of the likelihood of all patterns so far."""
+    total, product, last = so_far
+    return total + last * math.log(product)
+
+
 @compiled
 def value_across(
     work: FloatPointer, weights: FloatPointer, length: float, decay: Decay, taxa: int, patterns: int
 ) -> float:
     """Log-likelihood across the branch of `find_terms`, at any length and without scales."""
     a, b = -math.expm1(-decay[0] * length), -math.expm1(-decay[1] * length)
-    same, transition, transversion = 1.0 - 0.25 * a - 0.5 * b, 0.5 * b - 0.25 * a, 0.25 * a
+    # a quarter of each: every base has this probability
+    same, transition, transversion = 0.25 - 0.0625 * a - 0.125 * b, 0.125 * b - 0.0625 * a, 0.0625 * a
     o = index_in_work(Work.terms.begin, taxa, patterns)
-    total = 0.0
+    so_far = (0.0, 1.0, weights[0])
     for k in range(patterns):
         likelihood = same * work[o] + transition * work[o + 1] + transversion * work[o + 2]
-        total += weights[k] * (math.log(likelihood) + LOG_QUARTER) if likelihood > 0.0 else -math.inf
+        so_far = with_pattern(so_far, likelihood, weights[k])
         o += 3
-    return total
+    return log_of(so_far)
+
+
+@inlined
+def across(
+    work: FloatPointer, weights: FloatPointer, above: int, below: int, v: int, decay: Decay, taxa: int, patterns: int
+) -> float:
+    """Log-likelihood across a branch at its present length, between two vectors and without their scales."""
+    find_terms(work, above, below, taxa, patterns)
+    return value_across(work, weights, work[number_of(Work.length, v, taxa, patterns)], decay, taxa, patterns)
+
+
+@compiled
+def propagate(work: FloatPointer, to: int, one: int, v: int, taxa: int, patterns: int) -> None:
+    """Propagate a vector along branch v."""
+    same, transition = (
+        work[number_of(Work.same, v, taxa, patterns)],
+        work[number_of(Work.transition, v, taxa, patterns)],
+    )
+    transversion = work[number_of(Work.transversion, v, taxa, patterns)]
+    for k in range(0, 4 * patterns, 4):
+        a, g, c, t = work[one + k], work[one + k + 1], work[one + k + 2], work[one + k + 3]
+        from_pyrimidines, from_purines = transversion * (c + t), transversion * (a + g)
+        work[to + k] = same * a + transition * g + from_pyrimidines
+        work[to + k + 1] = same * g + transition * a + from_pyrimidines
+        work[to + k + 2] = same * c + transition * t + from_purines
+        work[to + k + 3] = same * t + transition * c + from_purines
+
+
+@compiled
+def value_at_node(
+    work: FloatPointer,
+    weights: FloatPointer,
+    here: int,
+    one: int,
+    v: int,
+    other: int,
+    w: int,
+    taxa: int,
+    patterns: int,
+) -> float:
+    """Log-likelihood at a node without scales: a vector there, and two others to be propagated along branches v and w.
+
+    It is -inf if some pattern is too improbable to be computed without scaling.
+    """
+    same, transition = (
+        0.25 * work[number_of(Work.same, v, taxa, patterns)],
+        0.25 * work[number_of(Work.transition, v, taxa, patterns)],
+    )
+    transversion = 0.25 * work[number_of(Work.transversion, v, taxa, patterns)]
+    same_w, transition_w = (
+        work[number_of(Work.same, w, taxa, patterns)],
+        work[number_of(Work.transition, w, taxa, patterns)],
+    )
+    transversion_w = work[number_of(Work.transversion, w, taxa, patterns)]
+    so_far = (0.0, 1.0, weights[0])
+    for k in range(patterns):
+        o = 4 * k
+        a, g, c, t = work[one + o], work[one + o + 1], work[one + o + 2], work[one + o + 3]
+        i, j, l, m = work[other + o], work[other + o + 1], work[other + o + 2], work[other + o + 3]  # noqa: E741
+        from_pyrimidines, from_purines = transversion * (c + t), transversion * (a + g)
+        from_pyrimidines_w, from_purines_w = transversion_w * (l + m), transversion_w * (i + j)
+        p = (same * a + transition * g + from_pyrimidines) * (same_w * i + transition_w * j + from_pyrimidines_w)
+        q = (same * g + transition * a + from_pyrimidines) * (same_w * j + transition_w * i + from_pyrimidines_w)
+        r = (same * c + transition * t + from_purines) * (same_w * l + transition_w * m + from_purines_w)
+        s = (same * t + transition * c + from_purines) * (same_w * m + transition_w * l + from_purines_w)
+        likelihood = (p * work[here + o] + q * work[here + o + 1]) + (r * work[here + o + 2] + s * work[here + o + 3])
+        if likelihood < MIN_PRODUCT:
+            return -math.inf
+        so_far = with_pattern(so_far, likelihood, weights[k])
+    return log_of(so_far)
 
 
 @compiled
@@ -396,3 +506,15 @@ def tree_log_likelihood(
     length = work[number_of(Work.length, top, taxa, patterns)]
     scale = work[number_of(Work.down_scale, top, taxa, patterns)]
     return value_across(work, weights, length, decay, taxa, patterns) + scale
+
+
+@compiled
+def sort_children(tree: IntPointer, taxa: int) -> None:
+    """Let the order of all nodes depend on the topology only, not on the moves that led to it."""
+    nodes = 2 * taxa - 2
+    label(tree, taxa)
+    for v in range(taxa, nodes):
+        first, second = tree[Tree.first_child * nodes + v], tree[Tree.second_child * nodes + v]
+        if tree[Tree.lowest * nodes + first] > tree[Tree.lowest * nodes + second]:
+            tree[Tree.first_child * nodes + v], tree[Tree.second_child * nodes + v] = second, first
+    put_in_order(tree, taxa)
