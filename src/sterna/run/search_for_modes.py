@@ -26,6 +26,9 @@ FIRST_SHARE = 0.025
 # In a short run the first may be larger, up to this share for so many climbs, because fewer find no mode.
 SHARE_OF_FEW_CLIMBS, FEW_CLIMBS = 0.1, 20
 
+# Evaluations of one exploration by the explorers that suit expensive likelihoods.
+FEW_EVALUATIONS = 2
+
 # The share of the first search with which draws are screened for other modes; the rest is for climbs.
 FOR_SCREEN = 0.75
 
@@ -89,22 +92,31 @@ def search_deeper(runtime: Runtime, state: RunState, beside: RunState, mixture: 
 
 
 def _share(runtime: Runtime, state: RunState) -> float:
-    """Return the share of a run's evaluations for the second search; none by default if they are expensive.
-
-    With an explorer that the user has named, nothing depends on measured costs.
-    """
-    cost, given = runtime.target.measured_cost, state.settings.search
-    expensive = runtime.explorer_is_default and cost is not None and cost.expensive
+    """Return the share of a run's evaluations for the second search; none by default if they are expensive."""
+    given = state.settings.search
     if given is None:
-        return 0.0 if expensive else WHOLE_SEARCH - FIRST_SHARE
+        return 0.0 if _is_expensive(runtime) else WHOLE_SEARCH - FIRST_SHARE
     return max(0.0, given - FIRST_SHARE)
 
 
 def _evaluations_of_run(runtime: Runtime, state: RunState) -> float:
-    """Return what the whole run would take along the path from the prior; its rounds double."""
+    """Return what the whole run would take along the path from the prior; its rounds double.
+
+    If evaluations are expensive, explorers of many evaluations are on trial now, and will not be later.
+    """
     settings, done = state.settings, 2 ** (state.round_number + 1) - 2
-    left = 2 ** (settings.n_rounds + 1) - 2 - done + settings.n_scans
-    return float((1.0 + left / done) * budget_of(runtime, state, 1.0))
+    left, spent = 2 ** (settings.n_rounds + 1) - 2 - done + settings.n_scans, budget_of(runtime, state, 1.0)
+    later = left / done * spent
+    if _is_expensive(runtime):
+        explorations = left * state.tuned.n_chains * state.tuned.explorations * settings.n_copies
+        later = min(later, FEW_EVALUATIONS * explorations)
+    return float(spent + later)
+
+
+def _is_expensive(runtime: Runtime) -> bool:
+    """Whether evaluations are expensive; with an explorer that the user has named, nothing depends on costs."""
+    cost = runtime.target.measured_cost
+    return runtime.explorer_is_default and cost is not None and cost.expensive
 
 
 def _screened(
