@@ -24,7 +24,7 @@ from sterna.types import FloatArray
 FIRST_SHARE = 0.025
 
 # In a short run the first may be larger, up to this share for so many climbs, because fewer find no mode.
-SHARE_OF_FEW_CLIMBS, FEW_CLIMBS = 0.1, 20
+SHARE_OF_FEW_CLIMBS, FEW_CLIMBS = 0.2, 20
 
 # Evaluations of one exploration by the explorers that suit expensive likelihoods.
 FEW_EVALUATIONS = 2
