@@ -64,7 +64,7 @@ def test_other_hills_explain_nearly_all(hill):
 def test_a_hill_is_not_explained_if_its_degree_is_taken_for_two(monkeypatch: pytest.MonkeyPatch):
     """A planted fault."""
 
-    def normal_only(start, first, second, height):
+    def normal_only(start, first, second, height, predicted):
         curvature = (2.0 * first - start - second) / screen.STEP**2
         return np.abs(curvature / (height - first) - 2.0) / 4.0
 
@@ -94,18 +94,18 @@ def test_the_mismatch_of_a_power_is_zero_and_of_another_normal_mode_known():
     at = 1.0 - np.array([0.0, screen.STEP, 2 * screen.STEP])
     for power in (1.0, 1.5, 2.0, 4.0):
         values = [np.array([-100.0 * t**power]) for t in at / at[1]]
-        assert screen.mismatch(*values, np.zeros(1))[0] == pytest.approx(0.0, abs=2e-3)
+        assert screen.mismatch(*values, np.zeros(1), -values[1])[0] == pytest.approx(0.0, abs=2e-3)
     x, c, width = np.array([3.0, 4.0]), np.array([3.0, 0.0]), 0.1
     values = [np.array([-0.5 * (((t * x - c) / width) ** 2).sum()]) for t in at / at[1]]
     # x - c = (0, 4), and (x - c) x = 16 = (x - c)**2
     expected = (2.0 * 25.0 / 16.0 - 2.0) / 4.0
-    assert screen.mismatch(*values, np.zeros(1))[0] == pytest.approx(expected, rel=1e-3)
+    assert screen.mismatch(*values, np.zeros(1), -values[1])[0] == pytest.approx(expected, rel=1e-3)
 
 
 def test_points_above_the_optimum_are_unexplained_and_points_at_it_are_not():
     higher, equal = np.full(3, 5.0), np.full(3, 0.3)
-    assert np.isinf(screen.mismatch(higher, higher, higher, np.zeros(3))).all()
-    assert (screen.mismatch(equal, equal, equal, np.zeros(3)) == 0.0).all()
+    assert np.isinf(screen.mismatch(higher, higher, higher, np.zeros(3), equal)).all()
+    assert (screen.mismatch(equal, equal, equal, np.zeros(3), equal) == 0.0).all()
 
 
 def test_a_budget_ends_the_rays():
@@ -114,3 +114,14 @@ def test_a_budget_ends_the_rays():
     known = Optimum(np.zeros(D), 0.0, np.eye(D))
     assert (screen.unexplained(landscape, points, normal(points), [known], until=10) == 0.0).all()
     assert landscape.spent == 0
+
+
+def test_an_unknown_mode_on_the_way_is_no_larger_power():
+    """A mode of width 0.1 at 3, seen from 5 on the way to a wider one at 0: the degree is 2 * 5 / 2 = 5."""
+    x, at = 5.0, 1.0 - np.array([0.0, screen.STEP, 2 * screen.STEP])
+    values = [np.array([-0.5 * ((t * x - 3.0) / 0.1) ** 2]) for t in at / at[1]]
+    depth = -values[1]
+    # a hill of the degree 5 would be deeper than its curvature predicts, and this one is less deep
+    assert screen.mismatch(*values, np.zeros(1), 0.5 * depth)[0] == pytest.approx((1 - 2 / 5) / 2, rel=0.02)
+    assert screen.mismatch(*values, np.zeros(1), 3.0 * depth)[0] == pytest.approx((5 - 2) / 2, rel=0.02)
+    assert screen.mismatch(*values, np.zeros(1), 1.7 * depth)[0] == pytest.approx(0.7, rel=0.02)

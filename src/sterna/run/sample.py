@@ -111,8 +111,8 @@ def sample(
         "auto": what tuning finds to be cheaper, if all variables are real and have named distributions.
     search
         Evaluations of the search for modes at which the path may begin, relative to those that the run would take along
-        the path from the reference. By default up to 0.1, and 0.025 if the path from the reference is kept or an
-        evaluation takes more than 10 microseconds. More finds modes that are narrower than others.
+        the path from the reference. By default up to 0.1 (0.2 in short runs), and 0.025 if the path from the reference
+        is kept or an evaluation takes more than 10 microseconds. More finds modes that are narrower than others.
     start
         Where replicas begin: at draws from the "reference", or with "smc" at the particles of a short run of sequential
         Monte Carlo (`sterna.smc`), each near the beta of its chain.

@@ -35,6 +35,9 @@ FOR_SCREEN = 0.75
 # The share of a screening for evaluations at draws, of which each takes about so many.
 FOR_DRAWS, EVALUATIONS_PER_DRAW = 0.85, 3.5
 
+# In a short run the second search may be larger, up to this share for so many draws.
+SHARE_OF_FEW_DRAWS, FEW_DRAWS = 0.2, 30_000
+
 # How often draws are compared with what the climbs from others have found.
 PASSES = 3
 
@@ -81,7 +84,7 @@ def search_deeper(runtime: Runtime, state: RunState, beside: RunState, mixture: 
     `state` is that of the path from the mixture, and `beside` that of the path from the prior, in the same round.
     """
     landscape = TargetLandscape(runtime, beside.tuned.n_chains)
-    budget = int(_share(runtime, state) * _evaluations_of_run(runtime, beside))
+    budget = _budget_of_second(runtime, state, _evaluations_of_run(runtime, beside))
     try:
         found, points, values = _screened(landscape, runtime, state, budget, state.search)
         places = landscape.points_of(runtime.draw_reference(state.settings.seed ^ ~SEED_OF_SCREEN, PLACES))
@@ -91,12 +94,14 @@ def search_deeper(runtime: Runtime, state: RunState, beside: RunState, mixture: 
         return with_costs(state.search, landscape)
 
 
-def _share(runtime: Runtime, state: RunState) -> float:
-    """Return the share of a run's evaluations for the second search; none by default if they are expensive."""
-    given = state.settings.search
-    if given is None:
-        return 0.0 if _is_expensive(runtime) else WHOLE_SEARCH - FIRST_SHARE
-    return max(0.0, given - FIRST_SHARE)
+def _budget_of_second(runtime: Runtime, state: RunState, whole: float) -> int:
+    """Return the evaluations of the second search; by default none if they are expensive."""
+    if state.settings.search is not None:
+        return int(max(0.0, state.settings.search - FIRST_SHARE) * whole)
+    if _is_expensive(runtime):
+        return 0
+    least = min(SHARE_OF_FEW_DRAWS * whole, FEW_DRAWS * EVALUATIONS_PER_DRAW / FOR_DRAWS)
+    return int(max((WHOLE_SEARCH - FIRST_SHARE) * whole, least))
 
 
 def _evaluations_of_run(runtime: Runtime, state: RunState) -> float:

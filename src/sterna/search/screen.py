@@ -42,8 +42,8 @@ def unexplained(
     states, log_jacobians = landscape.variables(points)
     densities = values - log_jacobians.sum(axis=1)
     hills = [hill_of(landscape, optimum) for optimum in optima]
-    predicted = np.array([hill.predictions(landscape, points) for hill in hills])
-    order = np.argsort(-np.nan_to_num(predicted, nan=-np.inf), axis=0, kind="stable")
+    predictions = np.array([hill.predictions(landscape, points) for hill in hills]) - log_jacobians.sum(axis=1)
+    order = np.argsort(-np.nan_to_num(predictions, nan=-np.inf), axis=0, kind="stable")
     peaks, heights = np.array([hill.state for hill in hills]), np.array([hill.value for hill in hills])
     scores = np.full(len(points), np.inf)
     for rank in range(min(MAX_RAYS, len(hills))):
@@ -55,15 +55,20 @@ def unexplained(
         # integers stay as they are
         ways[:, ~landscape.free] = 0.0
         first, second = (_densities(landscape, states[left] + part * ways) for part in (STEP, 2.0 * STEP))
-        found = mismatch(densities[left], first, second, heights[hill])
+        predicted = heights[hill] - predictions[hill, left]
+        found = mismatch(densities[left], first, second, heights[hill], predicted)
         scores[left] = np.minimum(scores[left], found)
     return scores
 
 
-def mismatch(start: FloatArray, first: FloatArray, second: FloatArray, height: FloatArray) -> FloatArray:
+def mismatch(
+    start: FloatArray, first: FloatArray, second: FloatArray, height: FloatArray, predicted: FloatArray
+) -> FloatArray:
     """Compare curvature and slope on rays to optima of given heights, from densities at the first steps of the way.
 
-    A depth a t**p, with t = 1 at the first step, has the slope p a and the curvature p (p - 1) a.
+    A depth a t**p, with t = 1 at the first step, has the slope p a and the curvature p (p - 1) a. An unknown mode on the
+    way to a known one looks like a larger power. But on a hill of larger powers the depth is larger than its curvature
+    predicts (`predicted`), and near an unknown mode it is smaller.
     """
     with np.errstate(all="ignore"):
         depth = height - first
@@ -71,6 +76,8 @@ def mismatch(start: FloatArray, first: FloatArray, second: FloatArray, height: F
         curvature = (1.0 - STEP) ** 2 * (2.0 * first - start - second) / STEP**2
         degree = slope / depth
         found = np.abs(curvature - degree * (degree - 1.0) * depth) / (depth * np.maximum(degree, 1.0) ** 2)
+        on_the_way = np.minimum(0.5 * (degree - 2.0), predicted / depth - 1.0)
+        found = np.maximum(found, np.nan_to_num(on_the_way, nan=0.0, posinf=0.0, neginf=0.0))
         # what is higher than the optimum cannot be on its hill
         found = np.where(depth < LEAST_DEPTH, np.where(depth > -LEAST_DEPTH, 0.0, np.inf), found)
     return np.nan_to_num(found, nan=np.inf, posinf=np.inf)
