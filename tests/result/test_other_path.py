@@ -16,7 +16,7 @@ class Modes(SimpleNamespace):
 
 def result(number=2, climbs=100, once=0, half=1.0, fitted=True, search=None):
     shares = tuple(half if ratio == 2.0 else 1.0 for ratio in RATIOS)
-    modes = Modes(number=number, unseen=Unseen(climbs, once), planted=Planted(shares, 1000))
+    modes = Modes(number=number, with_mass=number, unseen=Unseen(climbs, once), planted=Planted(shares, 1000))
     settings = SimpleNamespace(n_rounds=10, n_scans=2046, search=search)
     return SimpleNamespace(modes=modes, other_path=object() if fitted else None, settings=settings)
 

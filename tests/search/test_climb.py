@@ -7,7 +7,7 @@ from scipy import optimize
 
 from sterna.search.climb import ENOUGH_NATS, climb
 from sterna.search.curvature import Optimum, curvature_at, positive_factor
-from sterna.search.hill import hill_of
+from sterna.search.hill import Hills, hill_of
 from sterna.search.search import Search, search
 
 D = 6
@@ -91,15 +91,15 @@ def test_one_evaluation_tells_the_hill_of_a_point():
     landscape = FunctionLandscape(lambda x: np.logaddexp(first(x), second(x)), 4, half=10.0)
     ended = climb(landscape, np.full((1, 4), -0.5), np.full(4, 0.1))
     factor, _ = curvature_at(landscape, ended.points[0], float(ended.values[0]), ended.steps[0], 1000)
-    hill = hill_of(landscape, Optimum(ended.points[0], float(ended.values[0]), factor))
+    hills = Hills((hill_of(landscape, Optimum(ended.points[0], float(ended.values[0]), factor)),))
     points = np.random.default_rng(2).normal(size=(500, 4)) * 2
     values, states = landscape.values(points), landscape.variables(points)[0]
     margin = first(states) - second(states)
-    assert hill.holds(landscape, points[margin > 1], values[margin > 1], far=True).all()
+    assert hills.holds(landscape, points[margin > 1], values[margin > 1], far=True)[0].all()
     clear = margin < -0.1 * np.abs(first(states)) - 2
     assert clear.sum() > 100
-    assert not hill.holds(landscape, points[clear], values[clear], far=True).any()
-    near = hill.holds(landscape, points, values, far=False)
+    assert not hills.holds(landscape, points[clear], values[clear], far=True).any()
+    near = hills.holds(landscape, points, values, far=False)[0]
     assert not near[margin < 0].any()
 
 

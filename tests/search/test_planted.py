@@ -1,12 +1,13 @@
 """Which planted modes a search would have noticed, against a count by hand and in closed form."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sterna.search.planted as planted
-from sterna.search.mixture import INFLATION, Mixture
+from sterna.search.mixture import INFLATION, Mixture, weights_of
 from sterna.search.planted import RATIOS, SHARE_OF_MASS, plant
 
 
@@ -32,6 +33,20 @@ def test_modes_are_noticed_where_a_draw_has_a_smaller_density():
             density = math.log(SHARE_OF_MASS) + log_evidence - 0.5 * square / width**2
             noticed += bool((density - math.log(2 * math.pi * width**2) > values).any())
         assert share == pytest.approx(noticed / 40)
+
+
+def test_an_optimum_without_draws_is_no_mode():
+    """Its weight is the part that every component has; with more draws it is the narrowest mode."""
+    rng = np.random.default_rng(3)
+    points, places, values = rng.uniform(-10, 10, (300, 2)), rng.uniform(-10, 10, (40, 2)), rng.normal(size=300) - 6.0
+    two = mixture_of(2.0, 0.001)
+    shares = {
+        mass: plant(points, values, replace(two, weights=weights_of(np.log([1 - mass, mass]))), -3.0, places).shares
+        for mass in (0.0001, 0.02)
+    }
+    assert shares[0.0001] == plant(points, values, mixture_of(2.0), -3.0, places).shares
+    assert shares[0.02] == plant(points, values, mixture_of(0.001), -3.0, places).shares
+    assert shares[0.0001] != shares[0.02]
 
 
 def test_standard_deviations_by_coordinate_give_the_same():

@@ -100,6 +100,11 @@ class Modes:
     def __iter__(self) -> Iterator[Mode]:
         return iter(self.table)
 
+    @property
+    def with_mass(self) -> int:
+        """How many modes hold at least 1 % of the draws."""
+        return sum(mode.weight.value >= LEAST_WEIGHT for mode in self.table)
+
     def __repr__(self) -> str:
         return str(self)
 

@@ -131,7 +131,7 @@ def modes_seen_by_few_climbs(result: "Result") -> str | None:
 
 def narrow_modes_may_be_missing(result: "Result") -> str | None:
     """Warn if there are several modes, and the search would have overlooked one that is half as wide as the others."""
-    planted, number = result.modes.planted, len(result.modes)
+    planted, number = result.modes.planted, result.modes.with_mass
     if number < 2 or not planted.shares or planted.half_as_wide >= LEAST_NOTICED:
         return None
     search = result.settings.search or WHOLE_SEARCH

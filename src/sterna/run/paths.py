@@ -32,7 +32,7 @@ from sterna.run.state import RunState
 from sterna.run.tune import total_evaluations, tune
 from sterna.search.curvature import Optimum
 from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima
-from sterna.search.search import Search
+from sterna.search.search import MAX_OPTIMA, Search
 from sterna.target.mixture_target import MixtureTarget
 from sterna.target.prepared import PreparedTarget
 from sterna.tuning.schedule import uniform_schedule
@@ -227,9 +227,14 @@ def _first_round(state: RunState) -> int:
 
 
 def _finds_more(optima: Sequence[Optimum], after: RunState) -> bool:
-    """Whether optima have more mass, by Laplace's method, than the path from the prior has found."""
+    """Whether optima have more mass, by Laplace's method, than the path from the prior has found.
+
+    As many optima as a search keeps are those of a ridge or a shell, where the same mass is counted many times.
+    """
     masses = [one.log_mass for one in optima]
-    return bool(masses) and bool(np.logaddexp.reduce(masses) > after.rounds[-1].log_evidence.value + MORE_NATS)
+    return 0 < len(masses) < MAX_OPTIMA and bool(
+        np.logaddexp.reduce(masses) > after.rounds[-1].log_evidence.value + MORE_NATS
+    )
 
 
 def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, finds_more: bool) -> RunState:

@@ -80,8 +80,12 @@ def search_after_tuning(runtime: Runtime, state: RunState) -> Search:
         return state.search
     landscape = TargetLandscape(runtime, state.tuned.n_chains)
     try:
-        share = SHARE_AFTER_TUNING if state.mixture is None else SHARE_WITH_MIXTURE
-        return searched(landscape, runtime, state, draws, budget_of(runtime, state, share), state.search)
+        if state.mixture is None:
+            # a search for a mixture may have taken most of it
+            budget = budget_of(runtime, state, SHARE_AFTER_TUNING) - landscape.cost_of(state.search)
+        else:
+            budget = budget_of(runtime, state, SHARE_WITH_MIXTURE)
+        return searched(landscape, runtime, state, draws, budget, state.search)
     except Exception:
         # a run must not end because of it; the search at the end will meet it too, and says so
         return with_costs(state.search, landscape)

@@ -4,12 +4,15 @@ A likelihood is often nearly quadratic in the variables, not on the unconstraine
 the variables, where it also predicts the density far away, and one evaluation can tell where a climb would end.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sterna.search.circles import shortest_ways
 from sterna.search.curvature import Optimum
+from sterna.search.ellipsoid import MAX_DIFFERENCES, Ellipsoids, multiplied, stacked
 from sterna.search.landscape import Landscape
 from sterna.types import BoolArray, FloatArray
 
@@ -35,27 +38,76 @@ class Hill:
     slope: FloatArray
     curvature: FloatArray
 
+
+@dataclass(frozen=True)
+class Hills:
+    """All hills that are known: one call compares points with all of them."""
+
+    each: tuple[Hill, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    def __iter__(self) -> Iterator[Hill]:
+        return iter(self.each)
+
+    @cached_property
+    def ellipsoids(self) -> Ellipsoids:
+        """The ellipsoids of their optima."""
+        return Ellipsoids.of([hill.optimum.ellipsoid for hill in self.each])
+
+    @cached_property
+    def states(self) -> FloatArray:
+        """Where the optima are, a row each."""
+        return np.stack([hill.state for hill in self.each])
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Log-densities of the variables at the optima, without the Jacobian."""
+        return np.array([hill.value for hill in self.each])
+
+    @cached_property
+    def _heights(self) -> FloatArray:
+        return np.array([hill.optimum.value for hill in self.each])
+
+    @cached_property
+    def _slopes(self) -> FloatArray:
+        return np.stack([hill.slope for hill in self.each])
+
+    @cached_property
+    def _curvatures(self) -> FloatArray:
+        return stacked([hill.curvature for hill in self.each])
+
+    def distances(self, landscape: Landscape, points: FloatArray) -> FloatArray:
+        """Return squared distances from the optima, in units of their curvature: (hills, points)."""
+        return self.ellipsoids.distances(points, landscape) if self.each else np.empty((0, len(points)))
+
     def holds(self, landscape: Landscape, points: FloatArray, values: FloatArray, far: bool) -> BoolArray:
-        """Return which points belong to the hill, those far from its optimum included or not."""
-        square = self.optimum.ellipsoid.distances(points, landscape)
-        with np.errstate(invalid="ignore"):
-            off = np.abs(values - self.optimum.value + 0.5 * square)
-            near = (square < 2.0 * len(self.slope) + 2.0) & (off < ALWAYS + OF_DISTANCE * square)
-        if not far:
-            return np.asarray(near)
+        """Return which points belong to which hill, those far from its optimum included or not: (hills, points)."""
+        if not self.each:
+            return np.zeros((0, len(points)), dtype=np.bool_)
+        squares = self.distances(landscape, points)
         with np.errstate(all="ignore"):
+            depths = self._heights[:, None] - values
+            off = np.abs(0.5 * squares - depths)
+            near = (squares < 2.0 * self._slopes.shape[1] + 2.0) & (off < ALWAYS + OF_DISTANCE * squares)
+            if not far:
+                return np.asarray(near)
             off = np.abs(values - self.predictions(landscape, points))
-        matches = off < ALWAYS + OF_DEPTH * (self.optimum.value - values)
-        return np.asarray((near | matches) & np.isfinite(square))
+            return np.asarray((near | (off < ALWAYS + OF_DEPTH * depths)) & np.isfinite(squares))
 
     def predictions(self, landscape: Landscape, points: FloatArray) -> FloatArray:
-        """Return the log-density on the line that the hill predicts at every point."""
+        """Return the log-density on the line that each hill predicts at every point: (hills, points)."""
         states, log_jacobians = landscape.variables(points)
-        away = shortest_ways(landscape.periods, states - self.state)[:, landscape.free]
-        with np.errstate(all="ignore"):
-            along = away * self.curvature if self.curvature.ndim == 1 else away @ self.curvature
-            predicted = self.value + away @ self.slope - 0.5 * np.einsum("ij,ij->i", along, away)
-            return np.asarray(predicted + log_jacobians.sum(axis=1))
+        predicted = np.empty((len(self.each), len(points)))
+        rows = max(1, MAX_DIFFERENCES // max(self.states.size, 1))
+        for begin in range(0, len(points), rows):
+            some = states[begin : begin + rows] - self.states[:, None]
+            away = shortest_ways(landscape.periods, some)[..., landscape.free]
+            with np.errstate(all="ignore"):
+                along = 0.5 * multiplied(away, self._curvatures) - self._slopes[:, None]
+                predicted[:, begin : begin + rows] = self.values[:, None] - np.einsum("kij,kij->ki", along, away)
+        return np.asarray(predicted + log_jacobians.sum(axis=1))
 
 
 def hill_of(landscape: Landscape, optimum: Optimum) -> Hill:

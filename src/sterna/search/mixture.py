@@ -164,6 +164,12 @@ def weights_of(log_masses: FloatArray) -> FloatArray:
     return np.asarray((1.0 - EQUAL_SHARE) * weights / weights.sum() + EQUAL_SHARE / len(weights))
 
 
+def masses_of(weights: FloatArray) -> FloatArray:
+    """Return the shares from which weights were made, without the part that every component has."""
+    shares = np.maximum(weights - EQUAL_SHARE / len(weights), 0.0)
+    return np.asarray(shares / shares.sum() if shares.sum() > 0.0 else weights)
+
+
 def clouds(points: FloatArray) -> list[FloatArray]:
     """Return clusters of points that are large enough to have a covariance, the largest first."""
     if len(points) < 10:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sterna.search.mixture import INFLATION, Mixture
+from sterna.search.mixture import INFLATION, Mixture, masses_of
 from sterna.search.modes import modes_of
 from sterna.types import FloatArray
 
@@ -19,6 +19,9 @@ RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)
 
 # Their share of all mass.
 SHARE_OF_MASS = 0.1
+
+# Modes with a smaller share of the draws do not count: the neck of a funnel has optima, but no mass.
+LEAST_SHARE = 0.01
 
 # Draws that are compared with all planted modes at once.
 ROWS = 10_000
@@ -60,9 +63,11 @@ def plant(points: FloatArray, values: FloatArray, mixture: Mixture, log_evidence
 
 
 def _narrowest(mixture: Mixture) -> FloatArray:
-    """Return the factor of the component of largest weight in the mode where that has the smallest volume."""
+    """Return the factor of the component of largest weight in the mode with mass where that has the smallest volume."""
     mode_of, log_volumes = modes_of(mixture), np.log(_diagonals(mixture.factors)).sum(axis=1)
-    largest = [max(np.flatnonzero(mode_of == k), key=lambda i: mixture.weights[i]) for k in range(mode_of.max() + 1)]
+    shares = np.bincount(mode_of, weights=masses_of(mixture.weights))
+    modes = [np.flatnonzero(mode_of == k) for k in np.flatnonzero(shares >= LEAST_SHARE)]
+    largest = [max(mode, key=lambda i: mixture.weights[i]) for mode in modes]
     return np.asarray(mixture.factors[min(largest, key=lambda i: log_volumes[i])])
 
 

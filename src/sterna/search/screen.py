@@ -15,7 +15,7 @@ import numpy as np
 
 from sterna.search.circles import shortest_ways
 from sterna.search.curvature import Optimum
-from sterna.search.hill import hill_of
+from sterna.search.hill import Hills, hill_of
 from sterna.search.landscape import Landscape
 from sterna.types import FloatArray
 
@@ -41,10 +41,10 @@ def unexplained(
     """
     states, log_jacobians = landscape.variables(points)
     densities = values - log_jacobians.sum(axis=1)
-    hills = [hill_of(landscape, optimum) for optimum in optima]
-    predictions = np.array([hill.predictions(landscape, points) for hill in hills]) - log_jacobians.sum(axis=1)
+    hills = Hills(tuple(hill_of(landscape, optimum) for optimum in optima))
+    predictions = hills.predictions(landscape, points) - log_jacobians.sum(axis=1)
     order = np.argsort(-np.nan_to_num(predictions, nan=-np.inf), axis=0, kind="stable")
-    peaks, heights = np.array([hill.state for hill in hills]), np.array([hill.value for hill in hills])
+    peaks, heights = hills.states, hills.values
     scores = np.full(len(points), np.inf)
     for rank in range(min(MAX_RAYS, len(hills))):
         left = np.flatnonzero(scores > EXPLAINED)
@@ -66,9 +66,9 @@ def mismatch(
 ) -> FloatArray:
     """Compare curvature and slope on rays to optima of given heights, from densities at the first steps of the way.
 
-    A depth a t**p, with t = 1 at the first step, has the slope p a and the curvature p (p - 1) a. An unknown mode on the
-    way to a known one looks like a larger power. But on a hill of larger powers the depth is larger than its curvature
-    predicts (`predicted`), and near an unknown mode it is smaller.
+    A depth a t**p, with t = 1 at the first step, has the slope p a and the curvature p (p - 1) a. An unknown mode on
+    the way to a known one looks like a larger power. But on a hill of larger powers the depth is larger than its
+    curvature predicts (`predicted`), and near an unknown mode it is smaller.
     """
     with np.errstate(all="ignore"):
         depth = height - first

@@ -1,13 +1,12 @@
 """The search for optima: climbs in waves, as many as a budget pays for; each wave knows the optima before it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sterna.search.climb import DIFFERENCE, climb
 from sterna.search.curvature import Optimum, curvature_at
-from sterna.search.hill import Hill, hill_of
+from sterna.search.hill import Hill, Hills, hill_of
 from sterna.search.landscape import Landscape
 from sterna.search.planted import Planted
 from sterna.types import BoolArray, FloatArray, IntArray
@@ -17,6 +16,10 @@ SAME = 2.0
 
 # Beyond this number only optima with more mass than the least of them are kept.
 MAX_OPTIMA = 50
+
+# After so many climbs a search ends if most of the next lead to optima of their own: they are on a ridge or a shell, or
+# there are too many to find.
+ENOUGH_CLIMBS = 2 * MAX_OPTIMA
 
 # A climb goes on if the full curvature promises more than this, in nats, at some of these parts of the promised step.
 ON_RIDGE, LENGTHS, MAX_SETTLING = 0.1, (2.0, 1.0, 0.5, 0.2, 0.05), 6
@@ -66,7 +69,7 @@ def search(
     end as soon as one evaluation tells whose hill they are on. With the rest they end only near an optimum, because
     what is far from a hill may hide another.
     """
-    hills, done, cut_off = [hill_of(landscape, optimum) for optimum in before.optima], 0, 0
+    hills, done, cut_off = Hills(tuple(hill_of(landscape, optimum) for optimum in before.optima)), 0, 0
     checked = elsewhere = 0
     began, largest = landscape.spent, min(LARGEST_WAVE, max(SMALLEST_WAVE, MAX_COORDINATES // len(scales)))
     for far, share in ((True, 0.5), (False, 1.0)):
@@ -82,8 +85,10 @@ def search(
                 break
             spent = landscape.spent
             counted = np.zeros(len(wave), dtype=bool) if independent is None else independent[done : done + len(wave)]
-            hills, unfinished = climb_wave(landscape, wave, scales, hills, far, until, counted)
+            hills, unfinished, new = climb_wave(landscape, wave, scales, hills, far, until, counted)
             done, cut_off = done + len(wave), cut_off + unfinished
+            if before.climbs + done >= ENOUGH_CLIMBS and 2 * new > len(wave):
+                break
             cost = max(1.5 * (landscape.spent - spent) / len(wave), 2.0)
             size = min(4 * size, largest)
         if far and independent is not None:
@@ -100,8 +105,8 @@ def search(
 
 
 def check_climbs(
-    landscape: Landscape, starts: FloatArray, scales: FloatArray, hills: list[Hill], until: int
-) -> tuple[list[Hill], int, int]:
+    landscape: Landscape, starts: FloatArray, scales: FloatArray, hills: Hills, until: int
+) -> tuple[Hills, int, int]:
     """Make some climbs to the end that one evaluation would end; return hills, how many, and how many led elsewhere.
 
     Starts are independent draws, so that the first of them are as random as any.
@@ -114,9 +119,9 @@ def check_climbs(
     some, promised = some[promised >= 0], promised[promised >= 0]
     ended = climb(landscape, some, scales, Leaving(hills, landscape, far=False), until)
     whole = ~ended.stopped | (labels_of(landscape, hills, ended.points, ended.values, far=False) >= 0)
-    found = list(hills)
+    found = hills
     for k in np.flatnonzero(whole & ~ended.stopped & np.isfinite(ended.values)):
-        _add(landscape, found, ended.points[k], float(ended.values[k]), ended.steps[k], until)
+        found = _with_end(landscape, found, ended.points[k], float(ended.values[k]), ended.steps[k], until)
     reached = labels_of(landscape, found, ended.points, ended.values, far=False)
     return found, int(whole.sum()), int((whole & (reached != promised)).sum())
 
@@ -125,27 +130,26 @@ def climb_wave(
     landscape: Landscape,
     wave: FloatArray,
     scales: FloatArray,
-    hills: list[Hill],
+    hills: Hills,
     far: bool,
     until: int,
     counted: BoolArray,
-) -> tuple[list[Hill], int]:
-    """Climb from some starts; return the hills with those that were found, and how many climbs were cut off.
+) -> tuple[Hills, int, int]:
+    """Climb from some starts; return the hills with those found, and how many climbs were cut off and found a new one.
 
     Each hill counts the climbs among `counted` that have led to it.
     """
     ended = climb(landscape, wave, scales, Leaving(hills, landscape, far), until)
-    found = list(hills)
+    found = hills
     for k in np.argsort(-ended.values, kind="stable"):
         if np.isfinite(ended.values[k]) and not ended.stopped[k]:
-            _add(landscape, found, ended.points[k], float(ended.values[k]), ended.steps[k], until)
-    found = _with_basins(landscape, found, ended.points[counted], ended.values[counted], far)
-    return sorted(found, key=lambda hill: -hill.optimum.log_mass)[:MAX_OPTIMA], ended.cut_off
+            found = _with_end(landscape, found, ended.points[k], float(ended.values[k]), ended.steps[k], until)
+    counted_here = _with_basins(landscape, found, ended.points[counted], ended.values[counted], far)
+    kept = sorted(counted_here, key=lambda hill: -hill.optimum.log_mass)[:MAX_OPTIMA]
+    return Hills(tuple(kept)), ended.cut_off, len(found) - len(hills)
 
 
-def _with_basins(
-    landscape: Landscape, hills: list[Hill], points: FloatArray, values: FloatArray, far: bool
-) -> list[Hill]:
+def _with_basins(landscape: Landscape, hills: Hills, points: FloatArray, values: FloatArray, far: bool) -> list[Hill]:
     """Return the hills with the climbs that ended at their optimum, or were left on their way to it."""
     labels, counted = labels_of(landscape, hills, points, values, far), []
     for number, hill in enumerate(hills):
@@ -154,17 +158,14 @@ def _with_basins(
     return counted
 
 
-def labels_of(
-    landscape: Landscape, hills: Sequence[Hill], points: FloatArray, values: FloatArray, far: bool
-) -> IntArray:
+def labels_of(landscape: Landscape, hills: Hills, points: FloatArray, values: FloatArray, far: bool) -> IntArray:
     """Return the hill to which each point belongs, of several the one that predicts its density best, or -1."""
-    labels, least = np.full(len(points), -1), np.full(len(points), np.inf)
-    for number, hill in enumerate(hills):
-        near = hill.optimum.ellipsoid.distances(points, landscape) < SAME
-        off = np.where(near, 0.0, np.abs(values - hill.predictions(landscape, points)))
-        better = (near | hill.holds(landscape, points, values, far)) & (np.nan_to_num(off, nan=np.inf) < least)
-        labels[better], least[better] = number, off[better]
-    return labels
+    if not hills:
+        return np.full(len(points), -1)
+    near = hills.distances(landscape, points) < SAME
+    off = np.where(near, 0.0, np.nan_to_num(np.abs(values - hills.predictions(landscape, points)), nan=np.inf))
+    off[~(near | hills.holds(landscape, points, values, far))] = np.inf
+    return np.where(np.isfinite(off).any(axis=0), off.argmin(axis=0), -1)
 
 
 def cost_of_climb(dimension: int) -> int:
@@ -176,32 +177,30 @@ def cost_of_climb(dimension: int) -> int:
 class Leaving:
     """Says which climbs need not go on, because they are on a known hill."""
 
-    hills: Sequence[Hill]
+    hills: Hills
     landscape: Landscape
     far: bool
     """Whether also those that are far from its optimum."""
 
     def __call__(self, points: FloatArray, values: FloatArray) -> BoolArray:
         """Return whether each climb may end."""
-        leave = np.zeros(len(points), dtype=bool)
-        for hill in self.hills:
-            leave |= hill.holds(self.landscape, points, values, self.far)
-        return leave
+        return np.asarray(self.hills.holds(self.landscape, points, values, self.far).any(axis=0))
 
 
-def _add(
-    landscape: Landscape, hills: list[Hill], point: FloatArray, value: float, steps: FloatArray, until: int
-) -> None:
-    """Add the end of a climb, unless it is a known optimum or leads to one."""
+def _with_end(
+    landscape: Landscape, hills: Hills, point: FloatArray, value: float, steps: FloatArray, until: int
+) -> Hills:
+    """Return the hills with that of the end of a climb, unless it is a known optimum or leads to one."""
     if _is_known(landscape, hills, point):
-        return
+        return hills
     optimum = settled(landscape, point, value, steps, until)
-    if optimum is not None and not _is_known(landscape, hills, optimum.point):
-        hills.append(hill_of(landscape, optimum))
+    if optimum is None or _is_known(landscape, hills, optimum.point):
+        return hills
+    return Hills((*hills, hill_of(landscape, optimum)))
 
 
-def _is_known(landscape: Landscape, hills: list[Hill], point: FloatArray) -> bool:
-    return any(hill.optimum.ellipsoid.distances(point[None], landscape)[0] < SAME for hill in hills)
+def _is_known(landscape: Landscape, hills: Hills, point: FloatArray) -> bool:
+    return bool((hills.distances(landscape, point[None]) < SAME).any())
 
 
 def settled(landscape: Landscape, point: FloatArray, value: float, steps: FloatArray, until: int) -> Optimum | None:

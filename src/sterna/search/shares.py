@@ -7,6 +7,9 @@ import numpy as np
 from sterna.tuning.estimate import Estimate
 from sterna.types import BoolArray, FloatArray
 
+# Bounds of masses are found to so many nats.
+PRECISION = 1e-7
+
 
 def upper_share(inside: BoolArray | FloatArray, size: float, level: float) -> float:
     """Return the upper bound of a share (Clopper and Pearson), as if `size` of the draws were independent."""
@@ -43,7 +46,7 @@ def upper_mass(inside: BoolArray | FloatArray, size: float, log_evidence: Estima
     deviations = ndtri(u) if math.isinf(log_evidence.freedom) else stdtrit(log_evidence.freedom, u)
     log_rest = log_evidence.value + log_evidence.error * deviations + math.log1p(-share)
     low, high = float(log_rest.min()) - 50.0, float(log_rest.max()) + 50.0
-    for _ in range(60):
+    while high - low > PRECISION:
         middle = 0.5 * (low + high)
         outside = 1.0 / (1.0 + np.exp(np.minimum(middle - log_rest, 700.0)))
         few = float(weights @ betainc(size * (1.0 - share), share * size + 1.0, outside) / weights.sum())
