@@ -41,6 +41,7 @@ WARNINGS = {
     "estimators": r"Estimators of the evidence disagree",
     "moved": r"has not converged: the log evidence was",
     "R-hat": r"R-hat",
+    "unseen modes": r"others are likely|narrower ones may be missing",
     "missed mass": r"[Mm]ass\b|\bmissed\b|not visited|never visited|no replica has been",
     "journeys": r"single journey",
 }
@@ -60,7 +61,17 @@ UNKNOWN_KIND, UNKNOWN_ERROR, CRASH, TOO_LONG = "unknown kind", "unknown error", 
 
 # Said of a run whose replicas have not been everywhere often enough. To state an error as unknown is as good.
 MIXING = frozenset(
-    {"few restarts", "journeys", "missed mass", "R-hat", "moved", "estimators", "unknown evidence", UNKNOWN_ERROR}
+    {
+        "few restarts",
+        "journeys",
+        "unseen modes",
+        "missed mass",
+        "R-hat",
+        "moved",
+        "estimators",
+        "unknown evidence",
+        UNKNOWN_ERROR,
+    }
 )
 
 

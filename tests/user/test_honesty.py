@@ -102,7 +102,9 @@ def test_a_warning_of_a_healthy_problem_is_a_false_alarm():
 def test_kinds_of_warnings():
     """Patterns must be found in what sterna says: a warning that is reworded needs another pattern."""
     folder = Path(sterna.__file__).parent / "result"
-    source = "".join((folder / f"{name}.py").read_text() for name in ("warnings", "convergence", "missed_mass"))
+    source = "".join(
+        (folder / f"{name}.py").read_text() for name in ("warnings", "convergence", "missed_mass", "other_path")
+    )
     assert {kind for kind, pattern in WARNINGS.items() if re.search(pattern, source) is None} == set()
     assert kind_of_warning("Only 1 restart (normal: at least 10), so modes may be missing") == "few restarts"
     assert kind_of_warning("The sky is falling") == UNKNOWN_KIND
