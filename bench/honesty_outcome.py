@@ -41,7 +41,7 @@ WARNINGS = {
     "estimators": r"Estimators of the evidence disagree",
     "moved": r"has not converged: the log evidence was",
     "R-hat": r"R-hat",
-    "unseen modes": r"others are likely|narrower ones may be missing",
+    "unseen modes": r"others are likely|mixture lacks was met|narrower ones may be missing",
     "missed mass": r"[Mm]ass\b|\bmissed\b|not visited|never visited|no replica has been",
     "journeys": r"single journey",
 }

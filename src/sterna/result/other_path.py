@@ -1,5 +1,6 @@
 """The path from the prior beside the path from a fitted mixture: what it found, and whether the two agree."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from sterna.result.convergence import RUNS_PER_FALSE_ALARM
 from sterna.result.settings import MAX_SEARCH, WHOLE_SEARCH
 from sterna.result.text import count
 from sterna.search.mixture import Mixture
+from sterna.search.search import MAX_OPTIMA
 from sterna.tuning.estimate import Estimate, student_quantile
 from sterna.tuning.rounds import Round
 
@@ -22,6 +24,10 @@ MAX_OUTSIDE = 0.1
 # If a larger share of the reference leads to modes that no climb has found, the mixture lacks modes. By the estimate of
 # Good and Turing; with fewer climbs there is none.
 MAX_UNSEEN, LEAST_CLIMBS = 0.1, 4
+
+# An optimum outside of all components is a mode that the mixture lacks if it has this share of the mass, by Laplace's
+# method.
+LEAST_MASS = 0.02
 
 # If fewer of the modes that are half as wide as the narrowest known one would be noticed, narrow ones may be missing.
 LEAST_NOTICED = 0.25
@@ -113,6 +119,27 @@ def draws_outside_the_mixture(result: "Result") -> str | None:
         f"At least {share:.0%} of the draws {where} to no component of the fitted "
         f"mixture (normal: less than {MAX_OUTSIDE:.0%}), so it does not describe the target. Compare with "
         f'path="prior", or use {longer_run(result, 4)}.'
+    )
+
+
+def mode_outside_the_mixture(result: "Result") -> str | None:
+    """Warn if the search at the end met a mode with mass that has no component."""
+    other, optima = result.other_path, result.search.found.optima
+    # as many optima as a search keeps are those of a ridge or a shell, where Laplace's method is wrong
+    if other is None or len(optima) >= MAX_OPTIMA or not result.log_evidence.valid:
+        return None
+    # what draws and evidence contradict is a warning of its own
+    if result.search.discrepancies:
+        return None
+    new = [one for one in optima if one.log_mass > result.log_evidence.value + math.log(LEAST_MASS)]
+    new = [one for one in new if other.mixture.nearest(one.point[None])[0] < 0]
+    if not new:
+        return None
+    mass = min(1.0, math.exp(new[0].log_mass - result.log_evidence.value))
+    return (
+        f"A mode that the fitted mixture lacks was met while sampling: by its curvature it holds about {mass:.0%} of "
+        f"the mass (normal: less than {LEAST_MASS:.0%}). It is reached less often than the others, so compare with "
+        f'path="prior", or use {longer_run(result, 4)}, which searches for longer.'
     )
 
 

@@ -12,6 +12,7 @@ from sterna.result.missed_mass import evidence_too_large, light_tails, missed_ma
 from sterna.result.other_path import (
     disagreeing_paths,
     draws_outside_the_mixture,
+    mode_outside_the_mixture,
     modes_seen_by_few_climbs,
     narrow_modes_may_be_missing,
 )
@@ -66,6 +67,7 @@ def warnings_of(result: "Result") -> list[str]:
         light_tails,
         disagreeing_paths,
         draws_outside_the_mixture,
+        mode_outside_the_mixture,
         modes_seen_by_few_climbs,
         narrow_modes_may_be_missing,
     )
