@@ -8,8 +8,9 @@ from landscapes import FunctionLandscape
 
 import sterna.search.search as module
 from sterna.result.mode_table import Mode, Modes
+from sterna.search import mixture as mixtures
 from sterna.search.curvature import Optimum
-from sterna.search.mixture import Mixture, clouds, first_mixture, refitted, with_clouds
+from sterna.search.mixture import Mixture, clouds, first_mixture, refitted, with_clouds, with_places
 from sterna.search.modes import PARTED, Unseen, modes_of, shares_when_modes_part, unseen
 from sterna.search.search import Search, search
 from sterna.tuning.share import Share
@@ -100,6 +101,34 @@ def test_a_mixture_follows_draws_and_keeps_what_they_do_not_know():
     added = with_clouds(first, np.concatenate([draws, np.full((5, 1), 50.0)]))
     assert len(added.weights) == 3
     assert added.weights.sum() == pytest.approx(1.0)
+
+
+def lacking_share(passes: int, monkeypatch: pytest.MonkeyPatch) -> float:
+    """Return the share of draws of a bent distribution where a mixture lacks, after components were added."""
+    monkeypatch.setattr(mixtures, "PASSES", passes)
+    rng = np.random.default_rng(5)
+    z = rng.standard_normal((3000, 2))
+    draws = np.column_stack([3.0 * z[:, 0], 2.0 * (9.0 * z[:, 0] ** 2 - 9.0) / 9.0 + 0.1 * z[:, 1]])
+    log_targets = -0.5 * (z**2).sum(axis=1) - math.log(2.0 * math.pi) - math.log(0.3)
+    # around the middle of the bend only, in a wide prior
+    first = Mixture(np.ones(1), np.array([[0.0, -2.0]]), np.diag([1.0, 0.2])[None])
+    log_priors = np.full(3000, -math.log(1e6))
+    found = with_places(first, draws, log_targets, log_priors)
+    return float((log_targets - found.log_density(draws, log_priors) > 3.0 + math.log(1.5)).mean())
+
+
+def test_components_are_added_where_the_target_is_far_denser_than_the_mixture(monkeypatch: pytest.MonkeyPatch):
+    """The planted fault adds none: half of the draws are where the mixture has next to nothing."""
+    assert lacking_share(3, monkeypatch) < 0.05
+    assert lacking_share(0, monkeypatch) > 0.3
+
+
+def test_the_density_of_a_mixture_has_the_prior_in_it():
+    one = Mixture(np.array([0.25, 0.75]), np.array([[0.0], [3.0]]), np.array([[[1.0]], [[2.0]]]))
+    x, log_prior = np.array([[1.0]]), np.array([-2.0])
+    components = 0.25 * math.exp(-0.5) + 0.75 * math.exp(-0.5) / 2.0
+    expected = 0.1 * math.exp(-2.0) + 0.9 * components / math.sqrt(2.0 * math.pi)
+    assert one.log_density(x, log_prior) == pytest.approx(math.log(expected))
 
 
 def test_a_cloud_of_draws_is_a_component_beside_optima():

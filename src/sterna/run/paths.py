@@ -7,6 +7,7 @@ evaluations, because what it finds does not depend on the search.
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -24,14 +25,16 @@ from sterna.ground.values import REAL
 from sterna.result.settings import Settings
 from sterna.result.text import count
 from sterna.run.blocks import Pause, run_blocks
+from sterna.run.landscape import TargetLandscape
 from sterna.run.runtime import Runtime
-from sterna.run.search import points_of_draws
-from sterna.run.search_for_modes import search_deeper, search_for_modes
+from sterna.run.search import kept_draws, points_of_draws
+from sterna.run.search_for_modes import is_expensive, search_deeper, search_for_modes
 from sterna.run.start import begin_round, find_starting_points, first_guesses
 from sterna.run.state import RunState
 from sterna.run.tune import total_evaluations, tune
+from sterna.run.wander import wandered
 from sterna.search.curvature import Optimum
-from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima
+from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima, with_places
 from sterna.search.search import MAX_OPTIMA, Search
 from sterna.target.mixture_target import MixtureTarget
 from sterna.target.prepared import PreparedTarget
@@ -63,6 +66,13 @@ MORE_NATS = 1.0
 
 # Evaluations of the path from the prior, relative to those of the other.
 BESIDE = 0.25
+
+# The share of those of a whole run along the path from the prior with which replicas wander over the target, after each
+# round that fits the mixture again.
+WANDERING, WANDERING_IF_EXPENSIVE = 0.02, 0.003
+
+# Places that are compared with the mixture at most.
+MAX_PLACES = 5000
 
 # Both paths must draw different random numbers.
 OTHER_SEED = 0x2545F4914F6CDD1D
@@ -282,6 +292,9 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
         if state.round_number == _first_round(state) + TRIAL_ROUNDS:
             mixture, found = _searched_deeper(runtime, state, mixture, after.rounds[-1].log_evidence.value)
             after = replace(after, search=found)
+        if not _is_trial(after):
+            mixture, found = _with_places(runtime, state, mixture, after.search)
+            after = replace(after, search=found)
         after = replace(after, mixture=mixture)
         fitted = along(runtime, mixture)
         for number, copy in enumerate(after.copies):
@@ -297,6 +310,27 @@ def _searched_deeper(
     with runtime.display.working("searching for modes"):
         found = search_deeper(runtime, state, state.beside, mixture, log_evidence)
     return with_optima(mixture, found.optima, log_evidence), found
+
+
+def _with_places(runtime: Runtime, state: RunState, mixture: Mixture, found: Search) -> tuple[Mixture, Search]:
+    """Let replicas wander over the target, and return the mixture with components for places that it lacks."""
+    assert state.beside is not None
+    landscape = TargetLandscape(runtime, state.beside.tuned.n_chains)
+    states, evaluations, gradients = wandered(runtime, state.beside, _budget_of_wandering(runtime, state.beside))
+    points = landscape.points_of(np.concatenate([states, kept_draws(state), kept_draws(state.beside)]))
+    points = points[:: -(-len(points) // MAX_PLACES)]
+    densities = landscape.values(points) - state.rounds[-1].log_evidence.value
+    with suppress(np.linalg.LinAlgError):
+        mixture = with_places(mixture, points, densities, landscape.references(points))
+    spent = (found.evaluations + evaluations + landscape.evaluations, found.gradients + gradients)
+    return mixture, replace(found, evaluations=spent[0], gradients=spent[1])
+
+
+def _budget_of_wandering(runtime: Runtime, beside: RunState) -> int:
+    """Return a share of the evaluations that a whole run would take along the path from the prior."""
+    scans = 2 ** (beside.settings.n_rounds + 1) + beside.settings.n_scans
+    share = WANDERING_IF_EXPENSIVE if is_expensive(runtime) else WANDERING
+    return int(share * _evaluations_per_exploration(beside) * _load(beside) * scans)
 
 
 def _fitted_again(mixture: Mixture, draws: FloatArray, draws_beside: FloatArray) -> Mixture:

@@ -98,7 +98,7 @@ def _budget_of_second(runtime: Runtime, state: RunState, whole: float) -> int:
     """Return the evaluations of the second search; by default none if they are expensive."""
     if state.settings.search is not None:
         return int(max(0.0, state.settings.search - FIRST_SHARE) * whole)
-    if _is_expensive(runtime):
+    if is_expensive(runtime):
         return 0
     least = min(SHARE_OF_FEW_DRAWS * whole, FEW_DRAWS * EVALUATIONS_PER_DRAW / FOR_DRAWS)
     return int(max((WHOLE_SEARCH - FIRST_SHARE) * whole, least))
@@ -112,13 +112,13 @@ def _evaluations_of_run(runtime: Runtime, state: RunState) -> float:
     settings, done = state.settings, 2 ** (state.round_number + 1) - 2
     left, spent = 2 ** (settings.n_rounds + 1) - 2 - done + settings.n_scans, budget_of(runtime, state, 1.0)
     later = left / done * spent
-    if _is_expensive(runtime):
+    if is_expensive(runtime):
         explorations = left * state.tuned.n_chains * state.tuned.explorations * settings.n_copies
         later = min(later, FEW_EVALUATIONS * explorations)
     return float(spent + later)
 
 
-def _is_expensive(runtime: Runtime) -> bool:
+def is_expensive(runtime: Runtime) -> bool:
     """Whether evaluations are expensive; with an explorer that the user has named, nothing depends on costs."""
     cost = runtime.target.measured_cost
     return runtime.explorer_is_default and cost is not None and cost.expensive

@@ -29,6 +29,10 @@ EQUAL_SHARE = 0.1
 # Optima of less mass than the largest, by so many nats, are no components.
 NEGLIGIBLE = 12.0
 
+# A component lacks at a point if the target's density is larger than the mixture's by so many nats more than at the
+# centre of a normal mode; so often is that looked for.
+LACKING_NATS, PASSES = 3.0, 3
+
 # A draw belongs to no component if it is outside the ellipsoid that holds all but this share of each.
 OUTSIDE = 1e-4
 
@@ -61,6 +65,12 @@ class Mixture:
         diagonals = np.diagonal(self.factors, axis1=1, axis2=2) if self.factors.ndim == 3 else self.factors
         constants = np.log(self.weights) - np.log(diagonals).sum(axis=1)
         return np.asarray(constants - 0.5 * (self.squares(points) + self.dimension * math.log(2.0 * math.pi)))
+
+    def log_density(self, points: FloatArray, log_priors: FloatArray) -> FloatArray:
+        """Return the log-density of the whole mixture, of which the prior is a part."""
+        components = np.logaddexp.reduce(self.log_densities(points), axis=1)
+        shares = math.log(self.prior_share), math.log1p(-self.prior_share)
+        return np.asarray(np.logaddexp(shares[0] + log_priors, shares[1] + components))
 
     def nearest(self, points: FloatArray) -> IntArray:
         """Return the component to which each point most likely belongs, or -1 if it is outside of all."""
@@ -116,14 +126,32 @@ def refitted(mixture: Mixture, points: FloatArray) -> Mixture:
     return Mixture(weights_of(np.log(shares)), centres, factors, mixture.prior_share)
 
 
+def with_places(mixture: Mixture, points: FloatArray, log_targets: FloatArray, log_priors: FloatArray) -> Mixture:
+    """Return the mixture with components for points where its density is far smaller than the target's, normalised.
+
+    A ridge needs several: clouds are looked for again among the points that the first ones do not explain.
+    """
+    allowed = LACKING_NATS + 0.5 * mixture.dimension * math.log(INFLATION)
+    for _ in range(PASSES):
+        lacks = log_targets - mixture.log_density(points, log_priors) > allowed
+        new = clouds(points[lacks])[: MAX_COMPONENTS - len(mixture.weights)]
+        if not new:
+            break
+        mixture = _with_new(mixture, new)
+    return mixture
+
+
 def with_clouds(mixture: Mixture, points: FloatArray) -> Mixture:
     """Return the mixture with a component for each cloud of points that belong to none, such as those of another run.
 
     Their weights are an equal part, because the points do not tell how much mass they stand for.
     """
     new = clouds(points[mixture.nearest(points) < 0])[: MAX_COMPONENTS - len(mixture.weights)]
-    if not new:
-        return mixture
+    return _with_new(mixture, new) if new else mixture
+
+
+def _with_new(mixture: Mixture, new: Sequence[FloatArray]) -> Mixture:
+    """Return the mixture with a component for each of some clouds, of an equal part of the weight."""
     weights = np.concatenate([mixture.weights, np.full(len(new), EQUAL_SHARE / len(mixture.weights))])
     centres = np.concatenate([mixture.centres, [cloud.mean(axis=0) for cloud in new]])
     factors = np.concatenate([mixture.factors, [_factor_of_cloud(cloud) for cloud in new]])

@@ -1,0 +1,75 @@
+"""Replicas that stay at the target: they follow its distribution, and show the mixture what it lacks."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sterna
+from sterna.run import paths, wander
+from sterna.run.options import Options
+from sterna.run.sample import started
+from sterna.run.wander import wandered
+
+SD = 0.3
+
+
+def log_normal(x):
+    return -0.5 * (x - 1.0) ** 2 / 0.09
+
+
+def visited(budget, workers=1, beta=1.0):
+    """Return all states that replicas visit from the prior of a normal target, and the evaluations."""
+    target = sterna.Target(log_normal, {"x": sterna.Uniform(-5, 5)})
+    options = Options(n_rounds=3, n_chains=6, explorations=3, seed=2, workers=workers, path="prior")
+    with started(lambda: target, options, explorer=sterna.Slice()) as (runtime, state):
+        if beta != 1.0:
+            state = replace(state, tuned=replace(state.tuned, parameters=state.tuned.parameters))
+        return wandered(runtime, state, budget)
+
+
+def p_value(states):
+    """Of Kolmogorov and Smirnov's test: after three sweeps in one dimension draws are nearly independent."""
+    return stats.kstest(states[30:, 0], stats.norm(1.0, SD).cdf).pvalue
+
+
+def test_they_follow_the_target(monkeypatch: pytest.MonkeyPatch):
+    """False alarms: 1e-4. The planted fault explores half way between the prior and the target."""
+    states, evaluations, gradients = visited(60_000)
+    assert 60_000 <= evaluations < 61_000
+    assert gradients == 0
+    assert p_value(states) > 1e-4
+    plan = wander._plan
+    monkeypatch.setattr(wander, "_plan", lambda *given: plan(*given)._replace(schedule=np.append(0.0, np.full(6, 0.5))))
+    assert p_value(visited(60_000)[0]) < 1e-10
+
+
+def test_threads_change_nothing():
+    one, two = visited(3000), visited(3000, workers=2)
+    np.testing.assert_array_equal(one[0], two[0])
+    assert one[1:] == two[1:]
+
+
+def log_ridge(x):
+    """A bent ridge, ten times longer than wide."""
+    return -0.5 * (x[0] / 2.0) ** 2 - 0.5 * ((x[1] - x[0] * x[0]) / 0.2) ** 2
+
+
+LOG_EVIDENCE = math.log(2.0 * math.pi * 2.0 * 0.2) - math.log(24.0 * 110.0)
+
+
+def components_of(path):
+    box = {"x": sterna.Uniform([-12, -10], [12, 100], shape=2)}
+    result = sterna.sample(log_ridge, box, n_rounds=9, path=path, progress=False)
+    low, high = result.log_evidence.interval(1 - 1e-5)
+    assert low < LOG_EVIDENCE < high
+    return len(result.other_path.mixture.weights)
+
+
+def test_a_ridge_gets_components_along_it(monkeypatch: pytest.MonkeyPatch):
+    """The interval fails once in 1e5 runs. Without replicas that wander there are fewer components."""
+    found = components_of("fitted")
+    monkeypatch.setattr(paths, "_with_places", lambda runtime, state, mixture, search: (mixture, search))
+    assert components_of("fitted") < found
