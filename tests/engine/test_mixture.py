@@ -15,6 +15,9 @@ from scipy import integrate, stats
 from scipy.special import expit, logsumexp
 
 import sterna
+from sterna.engine.mixture_path import log_reference_of_path
+from sterna.engine.program import LOG_REFERENCE_AND_PRIOR
+from sterna.ground.compilation import address_of, as_address, compiled, floats_on_stack
 from sterna.search.mixture import Mixture
 from sterna.target.mixture_target import MixtureTarget
 
@@ -105,24 +108,33 @@ EXPLORERS = [
 ]
 
 
+@compiled
+def without_prior(x, log_prior, data):
+    """Return the log-density of q, and keep that of the prior."""
+    return log_reference_of_path(x, as_address(floats_on_stack(1)), data)
+
+
 @pytest.mark.parametrize("explorer", EXPLORERS, ids=lambda explorer: explorer.name)
-@pytest.mark.parametrize("is_ratio", [1, 0])
-def test_every_explorer_divides_by_the_density_of_q_where_it_has_moved(explorer, is_ratio):
-    """That density is evaluated once, as the reference's; planted fault: the likelihood is not divided by it."""
+@pytest.mark.parametrize("is_right", [True, False])
+def test_every_explorer_divides_by_the_density_of_q_where_it_has_moved(explorer, is_right):
+    """That density and the prior's are evaluated once; planted fault: the prior's is that of another state."""
     set_mixture(0.1)
     bound = explorer.bind(target())
     states = draws_of(target())(20)
-    target().block[:] = target().program._replace(is_ratio=is_ratio).block()
+    if not is_right:
+        address = address_of(without_prior, LOG_REFERENCE_AND_PRIOR)
+        target().block[:] = target().program._replace(log_reference=address).block()
     try:
         after, log_densities, _ = apply_bound(target(), bound, states, 0.4)
     finally:
         target().block[:] = target().program.block()
     moved = (after != states).any(axis=1)
     assert moved.sum() > 5
-    assert log_densities[moved, 0] == pytest.approx(exact_log_q(after[moved], 0.1, True), rel=1e-10)
+    if is_right:
+        assert log_densities[moved, 0] == pytest.approx(exact_log_q(after[moved], 0.1, True), rel=1e-10)
     of_prior = [sum(target().prior.log_densities(state)) for state in after[moved]]
     right = np.isclose(log_densities[moved, :2].sum(axis=1), of_prior, rtol=1e-10, atol=1e-10)
-    assert right.all() if is_ratio else not right.any()
+    assert right.all() if is_right else not right.any()
 
 
 @pytest.mark.parametrize("full", [True, False])

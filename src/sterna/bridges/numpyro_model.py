@@ -73,7 +73,8 @@ def from_numpyro(model: Callable[..., Any], *args: object, **kwargs: object) -> 
             (callback.REFERENCE, callback.LIKELIHOOD, callback.REFERENCE_GRADIENT, callback.GRADIENT),
         )
     draw = _Draw(in_64_bits(jax.jit(read.draw)), read.arrays)
-    reference = Reference(draw, values, kinds, gradient=slopes)
+    reason = next(iter(read.layout.unnormalized), "")
+    reference = Reference(draw, values, kinds, gradient=slopes, normalized=not reason, unnormalized=reason)
     target = Target(values, reference, gradient=slopes, view=NumpyroView(read), name=read.name)
     return target.with_notes(JAX_NOTE)
 

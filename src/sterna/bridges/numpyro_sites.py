@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sterna.bridges.jax_batches import import_jax, in_64_bits
+from sterna.bridges.numpyro_constraints import is_angle, plain_constraint
+from sterna.bridges.numpyro_normalized import reason_unnormalized
 from sterna.errors import TargetError
 from sterna.reference.space import Angle, Binary, Integer, Real, VariableType
 
@@ -69,13 +71,6 @@ def bijection(message: Message) -> "Transform":
     return IdentityTransform() if is_angle(support) else biject_to(support)
 
 
-def is_angle(support: "Constraint") -> bool:
-    """Whether a support is that of angles from -pi to pi."""
-    from numpyro.distributions import constraints
-
-    return isinstance(plain_constraint(support), type(constraints.circular))
-
-
 def unconstrain(site: Site, message: Message) -> "Array":
     """Return the stored coordinates of a site's value."""
     if site.discrete:
@@ -101,13 +96,6 @@ def is_possible(message: Message) -> "Array":
     return finite if plain_constraint(support).event_dim > 0 else finite & numpy.all(support(message["value"]))
 
 
-def plain_constraint(support: "Constraint") -> "Constraint":
-    """Return the constraint of one entry of a vector of independent entries."""
-    while hasattr(support, "base_constraint"):
-        support = support.base_constraint
-    return support
-
-
 @dataclass(frozen=True)
 class Layout:
     """What tracing shows of a model."""
@@ -116,12 +104,14 @@ class Layout:
     """The unobserved sites, in the order of the flat state."""
     plates: dict[str, dict[int, str]]
     """For all sites with values, the names of the plates by axis."""
+    unnormalized: list[str]
+    """Why densities of unobserved sites may not integrate to one, by site that gives a reason."""
 
 
 def read_layout(model: "Model") -> Layout:
     """Find the unobserved sites of a model by tracing it."""
     jax = import_jax()
-    layout = Layout({}, {})
+    layout = Layout({}, {}, [])
     sizes: dict[str, set[int]] = {}
     has_likelihood = False
 
@@ -138,6 +128,9 @@ def read_layout(model: "Model") -> Layout:
             if message["type"] == "sample" and (message["is_observed"] or message["scale"] is not None):
                 has_likelihood = True
             if message["type"] == "sample" and not message["is_observed"]:
+                check_drawn(model.name, name, message)
+                if reason := reason_unnormalized(name, message["fn"]):
+                    layout.unnormalized.append(reason)
                 layout.sites[name] = site_of(name, message, start)
                 start = layout.sites[name].stop
 
@@ -225,6 +218,15 @@ def check_distribution(model: str, name: str, given: "Distribution") -> None:
                 "density to draw from: give it a proper prior, or use numpyro.deterministic if its value is known."
             )
         part = getattr(part, "base_dist", None)
+
+
+def check_drawn(model: str, name: str, message: Message) -> None:
+    """Refuse an unobserved site with a value that is not drawn, for which the reference could not be either."""
+    if not isinstance(message["value"], import_jax().core.Tracer):
+        raise TargetError(
+            f"The unobserved site {name!r} of the NumPyro model {model} has a given value (handlers.substitute), so it "
+            "cannot be drawn: observe it with handlers.condition."
+        )
 
 
 def site_of(name: str, message: Message, start: int) -> Site:

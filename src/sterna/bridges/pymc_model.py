@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sterna.bridges.pymc_checks import check_model, check_not_random, check_transforms, indexed_by_state
+from sterna.bridges.pymc_normalized import reason_unnormalized
 from sterna.bridges.pymc_prior import PriorDraw
 from sterna.bridges.pymc_space import has_unbounded, kinds_of
 from sterna.bridges.pymc_view import PymcView
@@ -67,7 +68,15 @@ def from_pymc(model: "Model", *, name: str | None = None) -> Target:
     if slopes is not None:
         of_prior, of_likelihood = (bridged_gradient(partial(graphs.compile, [one])) for one in slopes[:2])
         gradients = [of_prior, with_whole_gradient(of_likelihood, partial(graphs.compile, slopes[2:], annealed=True))]
-    reference = Reference(Bridged(draw, draw.compiled), densities[0], kinds, gradient=gradients[0])
+    reason = reason_unnormalized(model)
+    reference = Reference(
+        Bridged(draw, draw.compiled),
+        densities[0],
+        kinds,
+        gradient=gradients[0],
+        normalized=not reason,
+        unnormalized=reason,
+    )
     return Target(
         densities[1],
         reference,

@@ -20,7 +20,7 @@ def kinds_of(model: "Model", example: list[NDArray[Any]]) -> dict[str, VariableT
         name = _identifier(rv.name, kinds)
         if value.dtype.kind == "f":
             kinds[name] = (Angle if is_angle(model, rv) else Real)(shape=value.shape)
-        elif _name_of(rv) == "BernoulliRV" or value.dtype.kind == "b":
+        elif name_of(rv) == "BernoulliRV" or value.dtype.kind == "b":
             kinds[name] = Binary(shape=value.shape)
         else:
             lower, upper = _bounds(rv, model)
@@ -41,7 +41,7 @@ def is_angle(model: "Model", rv: "Variable") -> bool:
 def has_unbounded(model: "Model", example: list[NDArray[Any]]) -> bool:
     """Whether an integer's distribution has no known upper bound; the limit of its type does not count."""
     whole = [rv for rv, value in zip(model.free_RVs, example, strict=True) if value.dtype.kind not in "fb"]
-    return any(_name_of(rv) != "BernoulliRV" and np.isinf(_bounds(rv, model)[1]) for rv in whole)
+    return any(name_of(rv) != "BernoulliRV" and np.isinf(_bounds(rv, model)[1]) for rv in whole)
 
 
 def _identifier(name: str, taken: dict[str, VariableType]) -> str:
@@ -52,13 +52,14 @@ def _identifier(name: str, taken: dict[str, VariableType]) -> str:
     return identifier
 
 
-def _name_of(rv: "Variable") -> str:
+def name_of(rv: "Variable") -> str:
+    """Return the name of a random variable's operation."""
     return type(rv.owner.op).__name__
 
 
 def _bounds(rv: "Variable", model: "Model") -> tuple[float, float]:
     """Return the bounds of an integer if they are known; otherwise its log-density alone says what is possible."""
-    name = _name_of(rv)
+    name = name_of(rv)
     parameters = rv.owner.inputs[2:]
     if name == "CategoricalRV":
         return 0, _number_of_categories(parameters[0]) - 1

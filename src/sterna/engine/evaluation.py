@@ -4,6 +4,7 @@ import math
 
 from sterna.engine.circles import wrapped
 from sterna.engine.program import (
+    N_LOG_DENSITIES,
     annealed_gradient,
     call_change,
     log_likelihood,
@@ -11,7 +12,7 @@ from sterna.engine.program import (
     refresh,
     view,
 )
-from sterna.ground.compilation import compiled, float_pointer, row
+from sterna.ground.compilation import compiled, float_pointer, floats_on_stack, row
 from sterna.ground.values import BINARY, REAL
 from sterna.types import FloatArray, IntArray
 
@@ -29,7 +30,7 @@ def evaluate(block: IntArray, x: FloatArray, log_densities: FloatArray) -> None:
 @compiled
 def evaluate_reference(block: IntArray, x: FloatArray) -> float:
     """Return the reference's log-density at a state, called from Python."""
-    return log_reference(view(block), float_pointer(x.ctypes.data))
+    return log_reference(view(block), float_pointer(x.ctypes.data), floats_on_stack(N_LOG_DENSITIES))
 
 
 @compiled
@@ -46,10 +47,10 @@ def move_by_reference(
     Every row has its moves: a coordinate, a step and the logarithm of a uniform number for each. An integer makes a
     step of at least one, and a binary coordinate takes its other value. The log-densities before and after are written.
     """
-    program = view(block)
+    program, log_densities = view(block), floats_on_stack(N_LOG_DENSITIES)
     for k in range(states.shape[0]):
         x = row(states, k)
-        density = log_reference(program, x)
+        density = log_reference(program, x, log_densities)
         log_references[k, 0] = density
         for move in range(coordinates.shape[1]):
             i, step = coordinates[k, move], steps[k, move]
@@ -62,7 +63,7 @@ def move_by_reference(
                 new = here + math.copysign(math.ceil(abs(step)), step)
             if program.lower[i] <= new <= program.upper[i]:
                 x[i] = new
-                proposed = log_reference(program, x)
+                proposed = log_reference(program, x, log_densities)
                 if log_uniforms[k, move] < proposed - density:
                     density = proposed
                 else:

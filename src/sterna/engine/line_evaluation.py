@@ -10,16 +10,17 @@ from sterna.engine.circles import wrapped
 from sterna.engine.densities import coordinate_log_density
 from sterna.engine.program import (
     EVALUATIONS,
+    LOG_PRIOR,
     Program,
     annealed_gradient,
-    call_log_density,
+    joint_log_reference,
     likelihood_value,
     view,
 )
 from sterna.engine.round import Copy
 from sterna.engine.stop import CEILING, poll
 from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_line
-from sterna.ground.compilation import as_address, compiled, inlined, row
+from sterna.ground.compilation import compiled, inlined, row
 from sterna.ground.values import REAL
 from sterna.types import FloatArray, FloatPointer, IntArray, WordArray
 
@@ -82,8 +83,9 @@ def terms(program: Program, u: FloatPointer, x: FloatPointer) -> float:
 @compiled
 def log_density_on_line(program: Program, x: FloatPointer, total: float, log_densities: FloatPointer) -> float:
     """Return the target's log-density at a state whose terms have this sum, and count an evaluation."""
-    if program.log_reference != 0 and program.is_ratio == 0:
-        total += call_log_density(program.log_reference, (as_address(x), program.data))
+    if program.log_reference != 0:
+        reference = joint_log_reference(program, x, log_densities)
+        total += reference if program.is_ratio == 0 else log_densities[LOG_PRIOR]
     # a likelihood need not be defined where the reference has no density
     if not total > -math.inf:
         return -math.inf
@@ -190,4 +192,4 @@ def evaluate_references(
         place(program, u, x)
         values[k, 0] = terms(program, u, x)
         if program.log_reference != 0:
-            values[k, 0] += call_log_density(program.log_reference, (as_address(x), program.data))
+            values[k, 0] += joint_log_reference(program, x, row(copy.log_densities, k))

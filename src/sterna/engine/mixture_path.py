@@ -15,14 +15,17 @@ from sterna.engine.mixture import Header, add_log, add_mixture_slope, draw_mixtu
 from sterna.engine.program import (
     DRAW,
     LOG_DENSITY,
+    LOG_REFERENCE_AND_PRIOR,
     N_LOG_DENSITIES,
     WHOLE_GRADIENT,
     Program,
+    add_reference_slope,
     annealed_gradient,
     draw_reference,
     likelihood_value,
     log_reference,
     view,
+    write_gradient,
 )
 from sterna.engine.unconstrained import bounded_slope, from_line, log_jacobian, to_line
 from sterna.ground.compilation import (
@@ -74,21 +77,20 @@ def log_q(path: Path, x: FloatPointer, log_prior: float) -> float:
 
 
 @compiled
-def log_reference_of_path(x: int, data: int) -> float:
-    """Return the log-density of q."""
-    path = path_of(data, floats_on_stack(2 * view(int_pointer(int_pointer(data)[PRIOR])).dimension))
-    state = float_pointer(x)
-    return log_q(path, state, log_reference(path.program, state))
+def log_reference_of_path(x: int, log_prior: int, data: int) -> float:
+    """Return the log-density of q, and write that of the prior."""
+    dimension = view(int_pointer(int_pointer(data)[PRIOR])).dimension
+    memory = floats_on_stack(2 * dimension + N_LOG_DENSITIES)
+    path, state, written = path_of(data, memory), float_pointer(x), float_pointer(log_prior)
+    written[0] = log_reference(path.program, state, offset_pointer(memory, 2 * dimension))
+    return log_q(path, state, written[0])
 
 
 @compiled
-def log_target_of_path(x: int, data: int) -> float:
-    """Return log(prior * likelihood); where the prior has no density, the likelihood is not evaluated."""
-    program, state = view(int_pointer(int_pointer(data)[PRIOR])), float_pointer(x)
-    log_prior = log_reference(program, state)
-    if log_prior == -math.inf:
-        return -math.inf
-    return log_prior + likelihood_value(program.log_likelihood, state, program.dimension, program.data)
+def log_likelihood_of_path(x: int, data: int) -> float:
+    """Return the log-likelihood, which the engine turns into that of the ratio to q."""
+    program = view(int_pointer(int_pointer(data)[PRIOR]))
+    return likelihood_value(program.log_likelihood, float_pointer(x), program.dimension, program.data)
 
 
 @compiled
@@ -107,10 +109,10 @@ def draw_of_path(x: int, data: int, generator: object) -> int:
 
 
 @compiled
-def write_slope(path: Path, x: FloatPointer, slope: FloatPointer) -> float:
+def write_slope(path: Path, x: FloatPointer, log_densities: FloatPointer, slope: FloatPointer) -> float:
     """Write the mixture's part of the gradient of log q, and return the prior's share of the density of q."""
     program, line = path.program, path.line
-    log_prior = log_reference(program, x)
+    log_prior = log_reference(program, x, log_densities)
     log_total = log_q(path, x, log_prior)
     prior = math.exp(path.mixture[Header.log_prior_share] + log_prior - log_total)
     log_on_line, rest = log_total - path.mixture[Header.log_mixture_share], 1.0 - prior
@@ -130,14 +132,22 @@ def gradient_of_path(x: int, beta: float, gradient: int, data: int) -> int:
     dimension = view(int_pointer(int_pointer(data)[PRIOR])).dimension
     memory = floats_on_stack(3 * dimension + N_LOG_DENSITIES)
     path, slope = path_of(data, memory), offset_pointer(memory, 2 * dimension)
-    state, out = float_pointer(x), float_pointer(gradient)
+    program, log_densities = path.program, offset_pointer(slope, dimension)
+    state, out, prior = float_pointer(x), float_pointer(gradient), 0.0
+    if program.whole_gradient == 0:
+        # first, because a batch that answers this question also has the answers to those that follow
+        write_gradient(program.likelihood_gradient, state, out, dimension, program.data)
+    if beta < 1.0:
+        prior = write_slope(path, state, log_densities, slope)
     # the gradient of the prior counts in q and in the target, and that of the likelihood in the latter alone
-    prior = write_slope(path, state, slope) if beta < 1.0 else 0.0
     share = beta + (1.0 - beta) * prior
-    if share > NEGLIGIBLE:
-        annealed_gradient(path.program, state, beta / share, offset_pointer(slope, dimension), out, path.white)
+    if program.whole_gradient == 0:
+        add_reference_slope(program, state, share, beta, out, path.white)
+    elif share > NEGLIGIBLE:
+        annealed_gradient(program, state, beta / share, log_densities, out, path.white)
     for i in range(dimension):
-        out[i] = share * out[i] if share > NEGLIGIBLE else 0.0
+        if program.whole_gradient != 0:
+            out[i] = share * out[i] if share > NEGLIGIBLE else 0.0
         if beta < 1.0:
             out[i] += (1.0 - beta) * slope[i]
     return 0
@@ -152,8 +162,8 @@ def path_addresses() -> dict[str, int]:
     """Return the fields of a program that make its path begin at q, without a gradient."""
     return {
         "is_ratio": 1,
-        "log_likelihood": address_of(log_target_of_path, LOG_DENSITY),
-        "log_reference": address_of(log_reference_of_path, LOG_DENSITY),
+        "log_likelihood": address_of(log_likelihood_of_path, LOG_DENSITY),
+        "log_reference": address_of(log_reference_of_path, LOG_REFERENCE_AND_PRIOR),
         "draw_reference": address_of(draw_of_path, DRAW),
         "likelihood_change": 0,
         "reference_change": 0,

@@ -19,6 +19,7 @@ from sterna.ground.compilation import (
     caller,
     compiled,
     inlined,
+    offset_pointer,
     overload,
 )
 from sterna.ground.rows import fields, size_of
@@ -38,10 +39,13 @@ class LogDensities:
     # the largest of each, without sign, at any scan since it was last evaluated: running sums are rounded by that
     largest_reference = 1
     largest_likelihood = 1
+    # along the path from a mixture, the prior's at the state at which the reference was evaluated last
+    log_prior = 1
 
 
 LOG_REFERENCE, LOG_LIKELIHOOD = LogDensities.log_reference, LogDensities.log_likelihood
 EVALUATIONS, GRADIENTS = LogDensities.evaluations, LogDensities.gradients
+LOG_PRIOR = LogDensities.log_prior
 LARGEST_REFERENCE, LARGEST_LIKELIHOOD = LogDensities.largest_reference, LogDensities.largest_likelihood
 N_LOG_DENSITIES = size_of(LogDensities)
 
@@ -52,8 +56,8 @@ class Program(NamedTuple):
     An address of 0 means that there is no such function. Without `log_reference`, coordinates of the reference are
     independent, by `family` (see `sterna.engine.densities`), `constants` (four per coordinate) and `table`. A
     `whole_gradient`, of both log-densities at once, is called instead of the other two. If `is_ratio` is 1, the
-    function at `log_likelihood` returns the log-density of the target, and the log-likelihood is its difference from
-    that of the reference, which is known wherever a likelihood is evaluated.
+    reference contains a prior, whose log-density the function at `log_reference` writes as well, and the log-likelihood
+    is that of the ratio prior * likelihood / reference: the reference is evaluated wherever a likelihood is.
     """
 
     dimension: int
@@ -88,6 +92,8 @@ PROGRAM = types.NamedTuple([types.int64] * 11 + [INTEGERS, FLOATS, FLOATS, INTEG
 
 # f(state, data), by their addresses
 LOG_DENSITY = types.float64(types.int64, types.int64)
+# f(state, where to write the prior's log-density, data)
+LOG_REFERENCE_AND_PRIOR = types.float64(types.int64, types.int64, types.int64)
 # f(state, coordinate, new value, data)
 CHANGE = types.float64(types.int64, types.int64, types.float64, types.int64)
 # f(state, data, generator) writes the state
@@ -102,6 +108,7 @@ CONDITIONAL = types.int64(types.int64, types.int64, types.float64, types.int64, 
 EXPLORE = types.none(PROGRAM, FLOATS, FLOATS, types.float64, FLOATS, FLOATS, INTEGERS, WORDS)
 
 call_log_density = caller(LOG_DENSITY)
+call_log_reference_and_prior = caller(LOG_REFERENCE_AND_PRIOR)
 call_change = caller(CHANGE)
 call_draw = caller(DRAW)
 call_gradient = caller(GRADIENT)
@@ -250,15 +257,21 @@ def without_local_change(p: Program) -> Any:
 def log_likelihood(program: Program, x: FloatPointer, reference: float | None, log_densities: FloatPointer) -> float:
     """Evaluate the log-likelihood at x and count the evaluation.
 
-    `reference` is the log-density of the reference at x. It may be None if that is independent, because then the
-    likelihood is no ratio; this saves cheap models the question, which costs 5 %.
+    `reference` is the log-density of the reference at x, which was evaluated there last. It may be None if that is
+    independent, because then the likelihood is no ratio; this saves cheap models the question, which costs 5 %.
     """
     log_densities[EVALUATIONS] += 1.0
-    value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)
+    possible = True
     # a question of types, which compiled code does not ask
     if reference is not None:
+        # where the prior has no density, the likelihood need not be defined
+        possible = program.is_ratio == 0 or log_densities[LOG_PRIOR] > -math.inf
+    value = -math.inf
+    if possible:
+        value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)
+    if reference is not None:
         if program.is_ratio != 0 and value > -math.inf:
-            value -= reference
+            value = log_densities[LOG_PRIOR] + value - reference
     if not value < ceiling_of(program.log_likelihood, program.stop):
         poll(program.stop)
         if value == math.inf:
@@ -268,11 +281,20 @@ def log_likelihood(program: Program, x: FloatPointer, reference: float | None, l
     return value
 
 
+@inlined
+def joint_log_reference(program: Program, x: FloatPointer, log_densities: FloatPointer) -> float:
+    """Evaluate the log-density of a joint reference at x, which may be NaN."""
+    if program.is_ratio != 0:
+        log_prior = as_address(offset_pointer(log_densities, LOG_PRIOR))
+        return call_log_reference_and_prior(program.log_reference, (as_address(x), log_prior, program.data))
+    return call_log_density(program.log_reference, (as_address(x), program.data))
+
+
 @compiled
-def log_reference(program: Program, x: FloatPointer) -> float:
+def log_reference(program: Program, x: FloatPointer, log_densities: FloatPointer) -> float:
     """Evaluate the reference's log-density at x."""
     if program.log_reference != 0:
-        value = call_log_density(program.log_reference, (as_address(x), program.data))
+        value = joint_log_reference(program, x, log_densities)
         if not value < math.inf:
             raise NotANumber("reference's log-density is NaN or +inf")
         return value
@@ -302,16 +324,24 @@ def annealed_gradient(
         call_whole_gradient(program.whole_gradient, (as_address(x), beta, as_address(gradient), program.data))
         return
     write_gradient(program.likelihood_gradient, x, gradient, program.dimension, program.data)
+    add_reference_slope(program, x, 1.0, beta, gradient, scratch)
+
+
+@inlined
+def add_reference_slope(
+    program: Program, x: FloatPointer, share: float, power: float, gradient: FloatPointer, scratch: FloatPointer
+) -> None:
+    """Replace the gradient g of the log-likelihood by power * g + share * gradient of the log-reference."""
     if program.log_reference != 0:
         call_gradient(program.reference_gradient, (as_address(x), as_address(scratch), program.data))
     for i in range(program.dimension):
         if program.value_type[i] != REAL:
             gradient[i] = 0.0
         elif program.log_reference != 0:
-            gradient[i] = scratch[i] + beta * gradient[i]
+            gradient[i] = share * scratch[i] + power * gradient[i]
         else:
             slope = coordinate_slope(program.family[i], program.constants, 4 * i, x[i])
-            gradient[i] = slope + beta * gradient[i]
+            gradient[i] = share * slope + power * gradient[i]
 
 
 @compiled
@@ -337,7 +367,7 @@ def draw_reference(program: Program, x: FloatPointer, stream: Stream) -> None:
 @compiled
 def refresh(program: Program, x: FloatPointer, log_densities: FloatPointer) -> None:
     """Evaluate both log-densities of a state again."""
-    log_densities[LOG_REFERENCE] = log_reference(program, x)
+    log_densities[LOG_REFERENCE] = log_reference(program, x, log_densities)
     log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities[LOG_REFERENCE], log_densities)
     log_densities[LARGEST_REFERENCE] = 0.0
     log_densities[LARGEST_LIKELIHOOD] = 0.0
@@ -363,7 +393,7 @@ def coordinate_reference(
     if program.log_reference == 0:
         return coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, value)
     if program.reference_change == 0:
-        return log_reference(program, x)
+        return log_reference(program, x, log_densities)
     x[i] = here
     change = call_change(program.reference_change, (as_address(x), i, value, program.data))
     x[i] = value

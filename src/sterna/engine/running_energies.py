@@ -46,7 +46,7 @@ def refresh_running(program: Program, x: FloatPointer, log_densities: FloatPoint
     A larger difference is no rounding error: a local change is wrong, or a function is not one.
     """
     remember_largest(log_densities)
-    reference, running = log_reference(program, x), log_densities[LOG_REFERENCE]
+    reference, running = log_reference(program, x, log_densities), log_densities[LOG_REFERENCE]
     largest = log_densities[LARGEST_REFERENCE]
     if program.log_reference != 0 and is_beyond_rounding(running, reference, largest):
         raise Mismatch("reference's log-density")

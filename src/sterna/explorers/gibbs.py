@@ -207,7 +207,7 @@ def explore_by_conditional(
             k = 0
     if changed:
         if program.log_reference != 0 and program.reference_change == 0:
-            log_densities[LOG_REFERENCE] = log_reference(program, x)
+            log_densities[LOG_REFERENCE] = log_reference(program, x, log_densities)
         if program.likelihood_change == 0:
             log_densities[LOG_LIKELIHOOD] = log_likelihood(program, x, log_densities[LOG_REFERENCE], log_densities)
         if beta > 0.0 and log_densities[LOG_LIKELIHOOD] == -math.inf:

@@ -116,7 +116,7 @@ def find_or_evaluate(record: int, values: int, count: int) -> int:
         return -1
     x, log_densities = float_pointer(words[MoveRecord.state]), float_pointer(words[MoveRecord.log_densities])
     write(program, x, coordinates, values, count)
-    reference, likelihood = log_reference(program, x), 0.0
+    reference, likelihood = log_reference(program, x, log_densities), 0.0
     if reference > -math.inf:
         likelihood = log_likelihood(program, x, reference, log_densities)
     write(program, x, coordinates, remembered_state(record, START, count), count)

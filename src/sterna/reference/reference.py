@@ -43,6 +43,13 @@ class Reference:
         `local_change(x, i, new)` (and data by name) returns the change of the log-density when coordinate i of the flat
         state x becomes `new`; see `local_change` of `sterna.Target`. A simplex is stored as the fractions broken off a
         stick, and the density is then the density of the fractions.
+    normalized
+        Whether `log_density` integrates to one over the space: no constant is left out, and nothing restricts the
+        draws that is not in the density. Then a run may also begin at a mixture of normal distributions that it fits
+        to the modes (`path` of `sterna.sample`), from which the evidence is right only if this holds. It is checked
+        before the first round.
+    unnormalized
+        Why the density may not integrate to one, for reports; models of other libraries give the reason.
 
     Examples
     --------
@@ -53,7 +60,7 @@ class Reference:
     >>> def log_density(scale, effect):
     ...     return -scale - math.log(scale) - 0.5 * (effect / scale) ** 2 - 0.5 * math.log(2 * math.pi)
     >>> reference = sterna.Reference(
-    ...     draw, log_density, {"scale": sterna.Real(lower=0), "effect": sterna.Real()}
+    ...     draw, log_density, {"scale": sterna.Real(lower=0), "effect": sterna.Real()}, normalized=True
     ... )
     >>> def log_likelihood(effect):
     ...     return -0.5 * (effect - 1.0) ** 2
@@ -85,6 +92,8 @@ class Reference:
     space: Mapping[str, VariableType] | None = field(default=None)
     gradient: Callable[..., object] | None = None
     local_change: Callable[..., object] | None = None
+    normalized: bool = False
+    unnormalized: str = "the reference's density is a function, which may not be normalised"
 
     def __post_init__(self) -> None:
         for name, value in (("draw", self.draw), ("log_density", self.log_density)):
@@ -94,6 +103,13 @@ class Reference:
                     "chain from the reference in every scan: give draw(rng) and log_density, or a dict of "
                     "distributions."
                 )
+        if not isinstance(self.normalized, bool):
+            raise TargetError(f"Reference(normalized={self.normalized!r}): give True or False.")
+
+    @property
+    def reason_unnormalized(self) -> str:
+        """Say why the density may not integrate to one; empty if it does."""
+        return "" if self.normalized else self.unnormalized
 
     def sized(self, data: Mapping[str, object] | None) -> Space:
         """Return the space; without a declared one, draw once to find the length of the vector."""

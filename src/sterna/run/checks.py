@@ -13,6 +13,7 @@ from sterna.target.checks.agreement import attempt
 from sterna.target.checks.changes import check_changes
 from sterna.target.checks.compiled import check_compiled, comparable_functions
 from sterna.target.checks.draws import check_draws, spreads_of
+from sterna.target.checks.normalised import check_normalised
 from sterna.target.checks.repeated import check_repeated
 from sterna.target.checks.slopes import check_gradient
 from sterna.types import FloatArray
@@ -49,6 +50,8 @@ def check_target(runtime: Runtime, seed: int, copies: Sequence[Copy]) -> None:
         check_gradient(target, states, spreads_of(draws)[1], rng)
         check_interrupts()
     check_draws(target, partial(runtime.draw_reference, seed), rng)
+    check_interrupts()
+    check_normalised(target, partial(runtime.draw_reference, seed), rng)
     check_interrupts()
 
 

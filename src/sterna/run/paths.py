@@ -107,15 +107,13 @@ def reason_for_prior(target: PreparedTarget, n_rounds: int) -> str:
         return f"a mixture is fitted in several tuning rounds, and n_rounds={n_rounds} is less than {FIRST_ROUND + 2}"
     if target.fitted is not None:
         return "the reference is a FittedReference, which is fitted already"
-    if program.log_reference != 0:
-        return "the reference's density is a function, which may not be normalised"
     names = [v.name for v in target.space.variables if (program.value_type[v.start : v.stop] != REAL).any()]
     if names:
         return f"{', '.join(names)} is not real, and a mixture of normal distributions cannot be fitted to it"
     names = [v.name for v in target.space.variables if v.periodic]
     if names:
         return f"{', '.join(names)} is periodic, and a mixture of normal distributions cannot be fitted to it"
-    return ""
+    return target.unnormalized
 
 
 def reason_against_trial(runtime: Runtime, settings: Settings) -> str:

@@ -108,7 +108,7 @@ def sample(
         Where the path to the target begins. "prior": at the reference. "fitted": at a mixture of the reference and of
         normal distributions around the modes that a search finds, while the path from the reference is followed beside
         it with a fifth of the evaluations. Modes of unequal width are lost on the way from the reference. By default
-        "auto": what tuning finds to be cheaper, if all variables are real and have named distributions.
+        "auto": what tuning finds to be cheaper, if all variables are real and the reference's density is normalised.
     search
         Evaluations of the search for modes at which the path may begin, relative to those that the run would take along
         the path from the reference. By default up to 0.1 (0.2 in short runs), and 0.025 if the path from the reference

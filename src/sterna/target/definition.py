@@ -58,6 +58,10 @@ class Definition:
     view: View | None
     notes: tuple[str, ...]
     build_seconds: float
+    unnormalized: str = ""
+    """Why the reference's density may not integrate to one; empty if it does."""
+    says_normalized: bool = False
+    """Whether its user says that it does."""
     cost: SharedCost = field(default_factory=SharedCost)
 
 
@@ -106,7 +110,15 @@ class Given:
             view=self.view,
             notes=tuple(dict.fromkeys(notes)),
             build_seconds=time.perf_counter() - began,
+            unnormalized=self.reference.reason_unnormalized if isinstance(self.reference, Reference) else "",
+            says_normalized=self._says_normalized(),
         )
+
+    def _says_normalized(self) -> bool:
+        """Whether a user says that a density of theirs is normalised; models of other libraries are known."""
+        joint = self.reference if isinstance(self.reference, Reference) else None
+        known = joint is None or isinstance(joint.log_density, (Bridged, BatchFunction))
+        return joint is not None and joint.normalized and not known
 
     def _given_functions(self) -> list[object]:
         """Return the functions that the engine calls, as they were given."""

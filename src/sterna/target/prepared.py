@@ -141,6 +141,16 @@ class PreparedTarget:
         return list(dict.fromkeys([*self._definition.notes, *of_functions]))
 
     @property
+    def unnormalized(self) -> str:
+        """Why the reference's density may not integrate to one; empty if it does."""
+        return self._definition.unnormalized
+
+    @property
+    def says_normalized(self) -> bool:
+        """Whether the density of the reference is a user's, who says that it integrates to one."""
+        return self._definition.says_normalized
+
+    @property
     def fitted(self) -> FittedMap | None:
         """The reference that the run fits to its draws, if there is one."""
         return self._inputs.fitted

@@ -304,7 +304,7 @@ def log_joint(
     if not kinetic < math.inf:
         return -math.inf, -math.inf, -math.inf, -math.inf
     state = state_of(line, point, x)
-    reference = log_reference(program, state)
+    reference = log_reference(program, state, log_densities)
     if reference == -math.inf:
         return -math.inf, -math.inf, -math.inf, -math.inf
     likelihood = log_likelihood(program, state, reference, log_densities)

@@ -36,10 +36,12 @@ def acceptance(beta: float, log_ratio: float, here: float, there: float) -> floa
 
 
 @compiled
-def block_reference(program: Program, x: FloatPointer, coordinates: IntPointer, count: int) -> float:
+def block_reference(
+    program: Program, x: FloatPointer, log_densities: FloatPointer, coordinates: IntPointer, count: int
+) -> float:
     """Return the reference's log-density, up to terms that do not depend on the coordinates of the block."""
     if program.log_reference != 0:
-        return log_reference(program, x)
+        return log_reference(program, x, log_densities)
     total = 0.0
     for k in range(count):
         i = coordinates[k]
@@ -97,20 +99,24 @@ def step(
     coordinates may wrap around. The position on the line is read back from the stored value, so that the rule compares
     functions of states alone, even if several positions near a bound round to one value. Costs at most one evaluation.
     """
-    log_ratio = log_factor - block_reference(program, x, coordinates, count)
+    # that of a joint reference is known at the state, and may be expensive
+    is_joint, before = program.log_reference != 0, log_densities[LOG_REFERENCE]
+    if not is_joint:
+        before = block_reference(program, x, log_densities, coordinates, count)
+    log_ratio = log_factor - before
     log_ratio -= read_line(program, x, coordinates, count, here)
     for k in range(count):
         kept[k] = x[coordinates[k]]
     probability, gain, likelihood = 0.0, 0.0, -math.inf
     if write_line(program, x, coordinates, count, there, wraps):
-        reference = block_reference(program, x, coordinates, count)
+        reference = block_reference(program, x, log_densities, coordinates, count)
         if reference > -math.inf:
             log_ratio += reference + read_line(program, x, coordinates, count, there)
             likelihood = log_likelihood(program, x, reference, log_densities)
             probability = acceptance(beta, log_ratio, log_densities[LOG_LIKELIHOOD], likelihood)
             gain = reference
     if uniform(stream) < probability:
-        if program.log_reference != 0:
+        if is_joint:
             log_densities[LOG_REFERENCE] = gain
         else:
             for k in range(count):
