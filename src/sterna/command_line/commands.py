@@ -185,17 +185,17 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: 
 @commands.command(short_help="Reproduce a table of the paper.")
 @click.argument("table", metavar="table1|table2")
 @click.option("--quick", is_flag=True, help="About a minute, with far fewer scans than in the paper.")
-@click.option("--only", multiple=True, metavar="MODEL", help="Only this model; nrpt: all rows of table2.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this model, or method of table2.")
 @click.option("--data", default=None, metavar="DIR", help="Folder with data of the models.  [default: simulated]")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option("--format", "form", default="text", type=click.Choice(["text", "csv", "json"]), show_default=True)
 def paper(table: str, quick: bool, only: tuple[str, ...], data: str | None, seed: int, form: str) -> None:
-    """Reproduce a result of the paper: table1 (all models) or table2 (the rows of NRPT in the comparison).
+    """Reproduce a result of the paper: table1 (all models) or table2 (NRPT, NRPT+SCM, ARR and MMV on four of them).
 
     Columns are the numbers of observations n, variables d and chains N; the sum of rejections, which is the paper's
     estimate of the barrier, and the barrier corrected for saturation; the mean acceptance rate of swaps; and the number
     of restarts with the number implied by the rejections. A column named paper has the paper's value of the column
-    before it.
+    before it; the paper's acceptance of ARR and MMV counts a further pair that always swaps.
     """
     from sterna.errors import OptionError
     from sterna.models.data import FOLDER

@@ -291,7 +291,7 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
             mixture, found = _searched_deeper(runtime, state, mixture, after.rounds[-1].log_evidence.value)
             after = replace(after, search=found)
         if not _is_trial(after):
-            mixture, found = _with_places(runtime, state, mixture, after.search)
+            mixture, found = _with_places(runtime, state, mixture, after)
             after = replace(after, search=found)
         after = replace(after, mixture=mixture)
         fitted = along(runtime, mixture)
@@ -310,14 +310,18 @@ def _searched_deeper(
     return with_optima(mixture, found.optima, log_evidence), found
 
 
-def _with_places(runtime: Runtime, state: RunState, mixture: Mixture, found: Search) -> tuple[Mixture, Search]:
-    """Let replicas wander over the target, and return the mixture with components for places that it lacks."""
+def _with_places(runtime: Runtime, state: RunState, mixture: Mixture, after: RunState) -> tuple[Mixture, Search]:
+    """Let replicas wander over the target, and return the mixture with components for places that it lacks.
+
+    `state` is that before tuning, which has the draws, and `after` that after it, which has the evidence.
+    """
     assert state.beside is not None
+    found = after.search
     landscape = TargetLandscape(runtime, state.beside.tuned.n_chains)
     states, evaluations, gradients = wandered(runtime, state.beside, _budget_of_wandering(runtime, state.beside))
     points = landscape.points_of(np.concatenate([states, kept_draws(state), kept_draws(state.beside)]))
     points = points[:: -(-len(points) // MAX_PLACES)]
-    densities = landscape.values(points) - state.rounds[-1].log_evidence.value
+    densities = landscape.values(points) - after.rounds[-1].log_evidence.value
     with suppress(np.linalg.LinAlgError):
         mixture = with_places(mixture, points, densities, landscape.references(points))
     spent = (found.evaluations + evaluations + landscape.evaluations, found.gradients + gradients)
