@@ -16,14 +16,16 @@ from sterna.engine.round import Copy, Plan, explore_some, new_copy, refresh_some
 from sterna.ground.compilation import compile_for
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
-from sterna.types import FloatArray
+from sterna.types import FloatArray, IntArray
 
-# The copy number of these replicas; nothing else has it.
-WANDERERS = 1 << 44
+# The copy numbers of replicas at their own chains and at the target; nothing else has them.
+SPREADING, STAYING = 1 << 44, (1 << 44) + 1
+
+# Scans at their own chains, after which replicas are elsewhere, and scans at the target, of which the last are kept.
+SPREAD, STAY, KEPT = 4, 16, 8
 
 # States that are kept at most.
 MAX_STATES = 10_000
-
 
 # Chains nearer to the prior are no starts: their states may have densities of next to nothing.
 LEAST_BETA = 0.1
@@ -33,29 +35,34 @@ def wandered(runtime: Runtime, state: RunState, budget: int) -> tuple[FloatArray
     """Return states that were visited, and the evaluations and gradients spent, about `budget`.
 
     `state` is that of the path from the prior, whose explorer is used. There are as many replicas as it has chains,
-    each at its own chain at beta = 1: functions of many points are compiled for that number, and threads must not share
-    a row of statistics.
+    because functions of many points are compiled for that number. Each has its own chain, because threads must not
+    share a row of statistics.
     """
-    copy, plan = _replicas(_starts(state)), _plan(runtime, state)
-    statistics = np.zeros((len(plan.schedule), runtime.bound.n_row))
-    compile_for(explore_some, plan, statistics, 1, WANDERERS, copy, 0, 1, runtime.streams[0])
-    runtime.on_replicas(0, copy, partial(refresh_some, plan.block))
-    visited, scan = [copy.states.copy()], 0
-    while _spent(runtime, copy) < budget:
-        scan += 1
-        runtime.on_replicas(0, copy, partial(explore_some, plan, statistics, scan, WANDERERS))
-        visited.append(copy.states.copy())
+    schedule, count = state.tuned.schedule, state.tuned.n_chains
+    chains = np.flatnonzero(schedule > LEAST_BETA)
+    chains = chains[np.linspace(0, len(chains) - 1, count).astype(np.int64)]
+    spreading, staying = (_plan(runtime, state, some) for some in (chains, np.full(count, count - 1)))
+    first = state.copies[0]
+    copy = _replicas(first.states[first.replica_of[chains]])
+    at_target = _replicas(copy.states)
+    statistics = np.zeros((count + 1, runtime.bound.n_row))
+    compile_for(explore_some, staying, statistics, 1, STAYING, copy, 0, 1, runtime.streams[0])
+    runtime.on_replicas(0, copy, partial(refresh_some, staying.block))
+    visited, scan = [np.empty((0, copy.states.shape[1]))], 0
+    while sum(_spent(runtime, one) for one in (copy, at_target)) < budget:
+        for _ in range(SPREAD):
+            scan += 1
+            runtime.on_replicas(0, copy, partial(explore_some, spreading, statistics, scan, SPREADING))
+        at_target.states[:] = copy.states
+        runtime.on_replicas(0, at_target, partial(refresh_some, staying.block))
+        for stayed in range(1, STAY + 1):
+            runtime.on_replicas(0, at_target, partial(explore_some, staying, statistics, scan * STAY + stayed, STAYING))
+            if stayed > STAY - KEPT:
+                visited.append(at_target.states.copy())
         check_interrupts()
     states = np.concatenate(visited)
-    counts = copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0)
-    return states[:: -(-len(states) // MAX_STATES)], int(counts[0]), int(counts[1])
-
-
-def _starts(state: RunState) -> FloatArray:
-    """Return states of chains away from the prior, as many as there are chains."""
-    schedule, count = state.tuned.schedule, state.tuned.n_chains
-    states = np.concatenate([copy.states[schedule[copy.chain_of] > LEAST_BETA] for copy in state.copies])
-    return np.asarray(states[np.linspace(0, len(states) - 1, count).astype(np.int64)])
+    counts = sum(one.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0) for one in (copy, at_target))
+    return states[:: max(1, -(-len(states) // MAX_STATES))], int(counts[0]), int(counts[1])
 
 
 def _replicas(states: FloatArray) -> Copy:
@@ -66,11 +73,10 @@ def _replicas(states: FloatArray) -> Copy:
     return copy._replace(chain_of=np.arange(1, count + 1, dtype=np.int64), before=np.zeros(count + 1))
 
 
-def _plan(runtime: Runtime, state: RunState) -> Plan:
-    """Return the plan of a round in which all chains but the first are at the target."""
-    plan, count = runtime.plan(state), state.tuned.n_chains
-    parameters = np.ascontiguousarray(plan.parameters[[0] + [-1] * count])
-    return plan._replace(schedule=np.append(0.0, np.ones(count)), parameters=parameters)
+def _plan(runtime: Runtime, state: RunState, chains: IntArray) -> Plan:
+    """Return the plan of a round in which chain k + 1 is like chain `chains[k]` of the run."""
+    plan, rows = runtime.plan(state), np.append(0, chains)
+    return plan._replace(schedule=plan.schedule[rows], parameters=np.ascontiguousarray(plan.parameters[rows]))
 
 
 def _spent(runtime: Runtime, copy: Copy) -> float:
