@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import sterna
-from sterna.run import paths, wander
+from sterna.run import wander
 from sterna.run.options import Options
 from sterna.run.sample import started
 from sterna.run.wander import wandered
@@ -23,7 +23,7 @@ def visited(budget, workers=1):
     """Return all states that replicas visit from the prior of a normal target, and the evaluations."""
     target = sterna.Target(log_normal, {"x": sterna.Uniform(-5, 5)})
     options = Options(n_rounds=3, n_chains=6, explorations=3, seed=2, workers=workers, path="prior")
-    with started(lambda: target, options, explorer=sterna.Slice()) as (runtime, state):
+    with started(target, options, explorer=sterna.Slice()) as (runtime, state):
         return wandered(runtime, state, budget)
 
 
@@ -57,16 +57,10 @@ def log_ridge(x):
 LOG_EVIDENCE = math.log(2.0 * math.pi * 2.0 * 0.2) - math.log(24.0 * 110.0)
 
 
-def components_of(path):
+def test_the_evidence_of_a_bent_ridge():
+    """The interval fails once in 1e5 runs."""
     box = {"x": sterna.Uniform([-12, -10], [12, 100], shape=2)}
-    result = sterna.sample(log_ridge, box, n_rounds=9, path=path, progress=False)
+    result = sterna.sample(log_ridge, box, n_rounds=9, path="fitted", progress=False)
     low, high = result.log_evidence.interval(1 - 1e-5)
     assert low < LOG_EVIDENCE < high
-    return len(result.other_path.mixture.weights)
-
-
-def test_a_ridge_gets_components_along_it(monkeypatch: pytest.MonkeyPatch):
-    """The interval fails once in 1e5 runs. Without replicas that wander there are fewer components."""
-    found = components_of("fitted")
-    monkeypatch.setattr(paths, "_with_places", lambda runtime, state, mixture, after: (mixture, after.search))
-    assert components_of("fitted") < found
+    assert len(result.other_path.mixture.weights) > 3

@@ -29,9 +29,12 @@ EQUAL_SHARE = 0.1
 # Optima of less mass than the largest, by so many nats, are no components.
 NEGLIGIBLE = 12.0
 
-# A component lacks at a point if the target's density is larger than the mixture's by so many nats more than at the
-# centre of a normal mode; so often is that looked for.
-LACKING_NATS, PASSES = 3.0, 3
+# A component is lacking at a point if the density of the target exceeds that of the mixture by so many nats more than at
+# the centre of a normal mode; so often is that looked for.
+LACKING_NATS, PASSES = 3.0, 4
+
+# A cloud of fewer points has no covariance.
+LEAST_POINTS = 10
 
 # A draw belongs to no component if it is outside the ellipsoid that holds all but this share of each.
 OUTSIDE = 1e-4
@@ -129,12 +132,13 @@ def refitted(mixture: Mixture, points: FloatArray) -> Mixture:
 def with_places(mixture: Mixture, points: FloatArray, log_targets: FloatArray, log_priors: FloatArray) -> Mixture:
     """Return the mixture with components for points where its density is far smaller than the target's, normalised.
 
-    A ridge needs several: clouds are looked for again among the points that the first ones do not explain.
+    A bent ridge needs several: what one component for a cloud does not explain is cut in two, and so on.
     """
     allowed = LACKING_NATS + 0.5 * mixture.dimension * math.log(INFLATION)
-    for _ in range(PASSES):
+    for cuts in range(PASSES):
         lacks = log_targets - mixture.log_density(points, log_priors) > allowed
-        new = clouds(points[lacks])[: MAX_COMPONENTS - len(mixture.weights)]
+        new = [piece for cloud in clouds(points[lacks]) for piece in pieces(cloud, cuts)]
+        new = new[: MAX_COMPONENTS - len(mixture.weights)]
         if not new:
             break
         mixture = _with_new(mixture, new)
@@ -200,13 +204,24 @@ def masses_of(weights: FloatArray) -> FloatArray:
 
 def clouds(points: FloatArray) -> list[FloatArray]:
     """Return clusters of points that are large enough to have a covariance, the largest first."""
-    if len(points) < 10:
+    if len(points) < LEAST_POINTS:
         return []
     units = np.where(points.std(axis=0) > 0, points.std(axis=0), 1.0)
     centres = centres_of(points / units)
     nearest = ((points[:, None] / units - centres) ** 2).sum(axis=2).argmin(axis=1)
     found = [points[nearest == k] for k in range(len(centres))]
-    return sorted((one for one in found if len(one) >= 10), key=len, reverse=True)
+    return sorted((one for one in found if len(one) >= LEAST_POINTS), key=len, reverse=True)
+
+
+def pieces(points: FloatArray, cuts: int) -> list[FloatArray]:
+    """Cut a cloud in two across its longest axis, and so each part, `cuts` times if it has enough points."""
+    if cuts == 0 or len(points) < 2 * LEAST_POINTS:
+        return [points]
+    away = points - points.mean(axis=0)
+    units = np.where(away.std(axis=0) > 0, away.std(axis=0), 1.0)
+    along = away @ (np.linalg.svd(away / units, full_matrices=False)[2][0] / units)
+    upper = along > np.median(along)
+    return [piece for half in (points[~upper], points[upper]) for piece in pieces(half, cuts - 1)]
 
 
 def _inflated(factor: FloatArray, dimension: int) -> FloatArray:
