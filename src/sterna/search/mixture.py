@@ -29,8 +29,8 @@ EQUAL_SHARE = 0.1
 # Optima of less mass than the largest, by so many nats, are no components.
 NEGLIGIBLE = 12.0
 
-# A component is lacking at a point if the density of the target exceeds that of the mixture by so many nats more than at
-# the centre of a normal mode; so often is that looked for.
+# A component is lacking at a point if the density of the target exceeds that of the mixture by so many nats more than
+# at the centre of a normal mode; so often is that looked for.
 LACKING_NATS, PASSES = 3.0, 4
 
 # A cloud of fewer points has no covariance.
