@@ -1,7 +1,7 @@
 """Coverage of 95 % intervals on problems with exact answers, over the runs without a warning.
 
-`python bench/calibration.py --seeds 100` (about half an hour on two cores) runs each problem with default settings, one
-with more rounds, and the seeds 1 to 100. With `--file runs.jsonl` every run is kept as a line, and runs that are there
+`python bench/calibration.py --seeds 100` (about half an hour on two cores) runs each problem with default settings and
+the seeds 1 to 100. With `--file runs.jsonl` every run is kept as a line, and runs that are there
 are not run again.
 """
 
@@ -30,8 +30,7 @@ def one_run(name: str, options: dict[str, int], seed: int) -> dict[str, Any]:
     """Return the warnings; of every quantity how far it is off, its error, the series' own, and whether it covers."""
     case = next(case for case in cases() if case.name == name)
     begin = process_time()
-    settings = {"n_rounds": case.n_rounds} | options
-    result = sterna.sample(case.target(), seed=seed, workers=1, progress=False, **settings)
+    result = sterna.sample(case.target(), seed=seed, workers=1, progress=False, **options)
     seconds = process_time() - begin
     found = {
         label: (result.mean(lambda posterior, of=function: of(result.values)), truth)

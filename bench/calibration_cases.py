@@ -26,8 +26,6 @@ class Case:
     quantities: dict[str, tuple[Callable[[Draws], Any], float]]
     """Functions of the variables, arrays of shape (copies, draws, ...), with their exact means; events are booleans."""
     easy: bool = False
-    n_rounds: int = 10
-    """By default as by default; more if a default run is too short, and says so."""
 
 
 def log_mixture(x, centres, log_heights, widths):
@@ -176,8 +174,6 @@ def rosenbrock() -> Case:
             "mean of x8": (lambda draws: draws["x"][..., 8], float(marginals[8] @ x)),
             "x0 < 0": (lambda draws: draws["x"][..., 0] < 0, float(marginals[0] @ (x < 0))),
         },
-        # with 10 rounds there are 30 restarts, and most runs are warned that their chain moves slowly
-        n_rounds=12,
     )
 
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 from sterna.engine.record import Record
 from sterna.result.other_path import OtherPath
 from sterna.result.settings import Settings
+from sterna.run.fitted_runtime import along
 from sterna.run.landscape import TargetLandscape
-from sterna.run.paths import OTHER_SEED, along
+from sterna.run.paths import OTHER_SEED
 from sterna.run.runtime import Runtime
 from sterna.run.search import n_journeys, points_of_draws
 from sterna.run.state import RunState

@@ -5,27 +5,19 @@ there on the path from the mixture gives the result. The path from the prior goe
 evaluations, because what it finds does not depend on the search.
 """
 
-import math
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from sterna.engine.interrupts import interruptible
 from sterna.engine.round import new_copy, refresh_some
-from sterna.errors import OptionError
-from sterna.explorers.base import Bound
-from sterna.explorers.composition import compose_in_turn
-from sterna.explorers.cost import seconds_at
-from sterna.explorers.default import default_explorer
-from sterna.explorers.leaps import Leaps
-from sterna.ground.values import REAL
-from sterna.result.settings import Settings
 from sterna.result.text import count
 from sterna.run.blocks import Pause, run_blocks
+from sterna.run.fitted_runtime import along, price_of
 from sterna.run.landscape import TargetLandscape
+from sterna.run.path_choice import evaluations_per_exploration, finds_more, is_better, load_of, reason_of
+from sterna.run.path_options import FIRST_ROUND, reason_against_trial
 from sterna.run.runtime import Runtime
 from sterna.run.search import kept_draws, points_of_draws
 from sterna.run.search_for_modes import is_expensive, search_deeper, search_for_modes
@@ -33,19 +25,13 @@ from sterna.run.start import begin_round, find_starting_points, first_guesses
 from sterna.run.state import RunState
 from sterna.run.tune import total_evaluations, tune
 from sterna.run.wander import wandered
-from sterna.search.curvature import Optimum
 from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima, with_places
-from sterna.search.search import MAX_OPTIMA, Search
-from sterna.target.mixture_target import MixtureTarget
-from sterna.target.prepared import PreparedTarget
+from sterna.search.search import Search
 from sterna.tuning.schedule import uniform_schedule
 from sterna.types import FloatArray
 
-# The path from the mixture begins when so many tuning rounds are left, but not before this round.
-ROUNDS_OF_MIXTURE, FIRST_ROUND = 5, 2
-
-# By default it is tried in runs of at least so many rounds, fewer if evaluations are expensive, for so many rounds.
-LEAST_ROUNDS, LEAST_ROUNDS_IF_EXPENSIVE, TRIAL_ROUNDS = 9, 5, 2
+# The path from the mixture begins when so many tuning rounds are left, and is on trial for so many.
+ROUNDS_OF_MIXTURE, TRIAL_ROUNDS = 5, 2
 
 # A trial takes at most this share of the time of the run, and is of no use with fewer scans.
 SHARE_OF_TRIAL, LEAST_SCANS = 0.1, 16
@@ -55,14 +41,6 @@ LEAST_CLIMBS = 10
 
 # Chains of its first round, if their number is found by tuning.
 FIRST_N_CHAINS = 6
-
-# Seconds that an explorer spends on an evaluation besides.
-OVERHEAD = 1e-7
-
-# The path from the mixture is also better if its evidence is larger by so many standard errors.
-MORE_MASS = 4.0
-# Laplace's method is usually right within so many nats.
-MORE_NATS = 1.0
 
 # Evaluations of the path from the prior, relative to those of the other.
 BESIDE = 0.25
@@ -76,112 +54,6 @@ MAX_PLACES = 5000
 
 # Both paths must draw different random numbers.
 OTHER_SEED = 0x2545F4914F6CDD1D
-
-
-def check_path(target: PreparedTarget, path: str, n_rounds: int) -> None:
-    """Refuse a fitted mixture where there can be none."""
-    if path != "fitted":
-        return
-    reason = reason_for_prior(target, n_rounds)
-    if reason:
-        raise OptionError(f'path="fitted" is not possible, because {reason}: give path="prior", or leave it out.')
-
-
-def check_explorer(runtime: Runtime, path: str) -> None:
-    """Refuse an explorer that the user has named if it cannot explore along the path from a fitted mixture."""
-    if path != "fitted" or runtime.explorer_is_default:
-        return
-    try:
-        runtime.explorer.bind(MixtureTarget(runtime.target))
-    except OptionError as error:
-        raise OptionError(
-            f"explorer={runtime.explorer} cannot explore along the path from a fitted mixture, which is neither normal "
-            'nor a set of named distributions: use another explorer, such as sterna.Slice(), or path="prior".'
-        ) from error
-
-
-def reason_for_prior(target: PreparedTarget, n_rounds: int) -> str:
-    """Say why no mixture can be fitted; empty if one can."""
-    program = target.program
-    if n_rounds < FIRST_ROUND + 2:
-        return f"a mixture is fitted in several tuning rounds, and n_rounds={n_rounds} is less than {FIRST_ROUND + 2}"
-    if target.fitted is not None:
-        return "the reference is a FittedReference, which is fitted already"
-    names = [v.name for v in target.space.variables if (program.value_type[v.start : v.stop] != REAL).any()]
-    if names:
-        return f"{', '.join(names)} is not real, and a mixture of normal distributions cannot be fitted to it"
-    names = [v.name for v in target.space.variables if v.periodic]
-    if names:
-        return f"{', '.join(names)} is periodic, and a mixture of normal distributions cannot be fitted to it"
-    return target.unnormalized
-
-
-def reason_against_trial(runtime: Runtime, settings: Settings) -> str:
-    """Say why the path from a mixture is not tried by default; empty if it is."""
-    target = runtime.target
-    reason = reason_for_prior(target, settings.n_rounds)
-    if reason:
-        return reason
-    cost = target.measured_cost
-    least = LEAST_ROUNDS_IF_EXPENSIVE if cost is not None and cost.expensive else LEAST_ROUNDS
-    if settings.n_rounds < least:
-        return f"a search for modes needs more than n_rounds={settings.n_rounds}"
-    if not settings.auto_chains:
-        return "the number of chains was given"
-    if target.program.likelihood_change != 0:
-        return "the target has a local change, which is cheaper than an evaluation along another path"
-    if not runtime.explorer_is_default or target.explorer is not None:
-        return "the explorer was given, and may not suit another path"
-    return ""
-
-
-def along(runtime: Runtime, mixture: Mixture | None) -> Runtime:
-    """Return what runs along the path from a mixture, or from the prior if there is none."""
-    if mixture is None:
-        return runtime
-    if not runtime.fitted:
-        with runtime.display.working("compiling the path from the fitted mixture"):
-            runtime.fitted.append(interruptible(_fitted_runtime, runtime, mixture))
-    found = runtime.fitted[0]
-    assert isinstance(found.target, MixtureTarget)
-    found.target.set_mixture(mixture)
-    return found
-
-
-def _fitted_runtime(runtime: Runtime, mixture: Mixture) -> Runtime:
-    target = MixtureTarget(runtime.target)
-    target.set_mixture(mixture)
-    explorer = default_explorer(target) if runtime.explorer_is_default else runtime.explorer
-    bound = _with_leaps(explorer.bind(target), target)
-    return Runtime(
-        target,
-        explorer,
-        bound,
-        runtime.teams,
-        runtime.display,
-        runtime.one_thread,
-        explorer_is_default=runtime.explorer_is_default,
-        prior=runtime,
-    )
-
-
-def _with_leaps(explorer: Bound, target: MixtureTarget) -> Bound:
-    """Let every scan also leap between the components."""
-    both = compose_in_turn([explorer, Leaps().bind(target)])
-    # the composition's own parameter is its number of parts
-    return replace(both, chosen=lambda parameters: explorer.chosen(parameters[:, 1 : 1 + explorer.n_parameters]))
-
-
-def price_of(fitted: Runtime, prior: Runtime) -> float:
-    """Return what an evaluation costs along the path from a mixture, relative to that from the prior.
-
-    Rounded to a power of two, so that it rarely differs between two runs.
-    """
-    # at the same state: a likelihood may be cheap where it is zero, as at many draws of the prior
-    state = fitted.draw_reference(0, 1)[0]
-    own, other = (seconds_at(one.target, state) for one in (fitted, prior))
-    ratio = (own + OVERHEAD) / (other + OVERHEAD)
-    return float(2.0 ** round(math.log2(max(ratio, 1.0))))
 
 
 def run_both_paths(runtime: Runtime, state: RunState, pause: Pause) -> bool:
@@ -221,7 +93,7 @@ def _begin_both(runtime: Runtime, state: RunState) -> RunState:
     if found.climbs < LEAST_CLIMBS and state.settings.path == "auto":
         why = f"from the reference, because a run so short pays for {count(found.climbs, 'climb')} only"
         return replace(after, why_path=why)
-    fitted = _begin_fitted(runtime, after, mixture, _finds_more(found.optima, after))
+    fitted = _begin_fitted(runtime, after, mixture, finds_more(found.optima, after))
     if fitted.pace < 1.0 and fitted.n_scans < LEAST_SCANS:
         why = f"from the reference, because an evaluation of a mixture takes {fitted.price:.0f} times as long"
         return replace(after, why_path=why)
@@ -234,18 +106,7 @@ def _first_round(state: RunState) -> int:
     return max(FIRST_ROUND, state.settings.n_rounds - ROUNDS_OF_MIXTURE)
 
 
-def _finds_more(optima: Sequence[Optimum], after: RunState) -> bool:
-    """Whether optima have more mass, by Laplace's method, than the path from the prior has found.
-
-    As many optima as a search keeps are those of a ridge or a shell, where the same mass is counted many times.
-    """
-    masses = [one.log_mass for one in optima]
-    return 0 < len(masses) < MAX_OPTIMA and bool(
-        np.logaddexp.reduce(masses) > after.rounds[-1].log_evidence.value + MORE_NATS
-    )
-
-
-def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, finds_more: bool) -> RunState:
+def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, has_more: bool) -> RunState:
     """Return the state at the beginning of the path from a mixture, whose replicas begin at its draws.
 
     A trial takes a small share of the time, unless the mixture has mass that the other path has not found.
@@ -268,7 +129,7 @@ def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, finds_mor
             evaluations=(0, 0),
             mixture=mixture,
             price=price,
-            pace=_pace_of_trial(after, price, n_chains) if _is_trial(after) and not finds_more else 1.0,
+            pace=_pace_of_trial(after, price, n_chains) if _is_trial(after) and not has_more else 1.0,
         ),
     )
 
@@ -281,8 +142,8 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
     after = tune(along(runtime, mixture), state)
     after_beside = tune(runtime.quiet(), beside, is_main=False)
     if state.settings.path == "auto" and state.round_number == _first_round(state) + TRIAL_ROUNDS:
-        after = replace(after, why_path=_reason(after, after_beside), pace=1.0)
-        if not _is_better(after, after_beside):
+        after = replace(after, why_path=reason_of(after, after_beside), pace=1.0)
+        if not is_better(after, after_beside):
             return _prior_alone(runtime, state, after, after_beside)
         after = begin_round(along(runtime, mixture), after)
     if state.round_number < state.settings.n_rounds:
@@ -332,7 +193,7 @@ def _budget_of_wandering(runtime: Runtime, beside: RunState) -> int:
     """Return a share of the evaluations that a whole run would take along the path from the prior."""
     scans = 2 ** (beside.settings.n_rounds + 1) + beside.settings.n_scans
     share = WANDERING_IF_EXPENSIVE if is_expensive(runtime) else WANDERING
-    return int(share * _evaluations_per_exploration(beside) * _load(beside) * scans)
+    return int(share * evaluations_per_exploration(beside) * load_of(beside) * scans)
 
 
 def _fitted_again(mixture: Mixture, draws: FloatArray, draws_beside: FloatArray) -> Mixture:
@@ -351,46 +212,9 @@ def _is_trial(fitted: RunState) -> bool:
 def _pace_of_trial(after: RunState, price: float, n_chains: int) -> float:
     """Return the share of scans with which a trial takes a share of the time of the whole run."""
     settings, first = after.settings, after.round_number
-    whole = (2 ** (settings.n_rounds + 1) + settings.n_scans) * _load(after)
+    whole = (2 ** (settings.n_rounds + 1) + settings.n_scans) * load_of(after)
     trial = sum(2**r for r in range(first, first + TRIAL_ROUNDS)) * n_chains
     return float(min(1.0, SHARE_OF_TRIAL * whole / (price * trial)))
-
-
-def _load(state: RunState) -> int:
-    """Return the explorations of chains in a scan."""
-    return state.tuned.n_chains * state.tuned.explorations
-
-
-def _price(state: RunState) -> float:
-    """Return the evaluations times the squared error of the evidence in the last round: what a given error costs."""
-    last = state.rounds[-1]
-    evaluations = _evaluations_per_exploration(state) * last.n_chains * last.explorations * last.n_scans
-    error = last.log_evidence.error if last.log_evidence.valid else math.inf
-    return evaluations * error**2 if math.isfinite(error) else math.inf
-
-
-def _is_better(fitted: RunState, beside: RunState) -> bool:
-    """Whether the path from the mixture is cheaper, or has found mass that the path from the prior has not."""
-    price = _price(fitted)
-    if not math.isfinite(price):
-        return False
-    more = fitted.rounds[-1].log_evidence - beside.rounds[-1].log_evidence
-    return fitted.price * price < _price(beside) or (math.isfinite(more.error) and more.value > MORE_MASS * more.error)
-
-
-def _reason(fitted: RunState, beside: RunState) -> str:
-    """Say how the paths compare."""
-    price, other = fitted.price * _price(fitted), _price(beside)
-    if math.isinf(price):
-        return "because too few replicas travelled from the mixture"
-    if math.isinf(other):
-        return "because too few replicas travelled from the reference"
-    if other == 0.0 and not _is_better(fitted, beside):
-        return "because the likelihood hardly varies along the path from the reference"
-    if price < other or not _is_better(fitted, beside):
-        return f"because a given error took {price / other:.2g} times as long as from the reference"
-    evidences = [one.rounds[-1].log_evidence for one in (fitted, beside)]
-    return f"because it has more mass, a log evidence of {evidences[0]} instead of {evidences[1]} while tuning"
 
 
 def _prior_alone(runtime: Runtime, state: RunState, fitted: RunState, beside: RunState) -> RunState:
@@ -418,18 +242,7 @@ def _with_pace(runtime: Runtime, beside: RunState, fitted: RunState) -> RunState
     """
     if _is_trial(fitted):
         return beside
-    own = _evaluations_per_exploration(beside) or 1.0
-    of_fitted = _evaluations_per_exploration(fitted) or own
-    pace = BESIDE * of_fitted * _load(fitted) / (own * _load(beside))
+    own = evaluations_per_exploration(beside) or 1.0
+    of_fitted = evaluations_per_exploration(fitted) or own
+    pace = BESIDE * of_fitted * load_of(fitted) / (own * load_of(beside))
     return begin_round(runtime, replace(beside, pace=min(1.0, pace)))
-
-
-def _evaluations_per_exploration(state: RunState) -> float:
-    """Return the evaluations of one exploration of a chain, over all rounds so far; 0 if there were none.
-
-    A gradient counts as several.
-    """
-    explorations = sum(one.n_scans * one.n_chains * one.explorations for one in state.rounds) * len(state.copies)
-    evaluations, gradients = total_evaluations(state)
-    spent = evaluations + gradients * (2 if state.cost is None else state.cost.gradient)
-    return spent / explorations if explorations else 0.0

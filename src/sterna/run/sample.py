@@ -27,14 +27,15 @@ from sterna.result.settings import Settings
 from sterna.result.text import count
 from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
+from sterna.run.fitted_runtime import along
 from sterna.run.given import as_explorer, as_target, is_pymc
 from sterna.run.keywords import HINTS
 from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
 from sterna.run.modes import find_modes
 from sterna.run.options import Options, check_flag, make_settings
+from sterna.run.path_options import check_explorer, check_path
 from sterna.run.path_results import evaluations_of_paths, other_path, records_of, settings_of_user
-from sterna.run.paths import along, check_explorer, check_path
 from sterna.run.runtime import Runtime
 from sterna.run.search import check_at_end
 from sterna.run.start import SECONDS_FOR_PYMC, SECONDS_TO_COMPILE, start_run
