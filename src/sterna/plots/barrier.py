@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sterna.plots.library import BLUE, GREY, ORANGE, shades
+from sterna.plots.library import BLUE, GREY, ORANGE, shades, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def plot_schedules(axes: Axes, rounds: ArrayLike, schedules: ArrayLike) -> Axes:
     axes.set_yscale("log")
     axes.set_xlabel("round")
     axes.set_ylabel("β of each chain")
-    return axes
+    return whole_numbers(axes)
 
 
 def plot_generator(axes: Axes, schedule: ArrayLike, **style: Any) -> Axes:

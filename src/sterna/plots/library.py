@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sterna.errors import MissingLibraryError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
@@ -76,6 +77,14 @@ def shades(count: int) -> list[tuple[float, ...]]:
     from matplotlib import colormaps
 
     return [tuple(colormaps["viridis"](share)) for share in np.linspace(0.0, 0.88, max(count, 2))[:count]]
+
+
+def whole_numbers(axes: Axes) -> Axes:
+    """Let the abscissa have ticks at whole numbers only, such as rounds."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    return axes
 
 
 def label_once(figure: Figure, text: str) -> None:

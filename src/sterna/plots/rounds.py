@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sterna.plots.library import BLACK, BLUE, SKY
+from sterna.plots.library import BLACK, BLUE, SKY, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,10 +34,10 @@ def plot_boxes(axes: Axes, positions: ArrayLike, groups: Sequence[ArrayLike], wi
 def plot_acceptance(axes: Axes, rounds: ArrayLike, acceptance: Sequence[ArrayLike]) -> Axes:
     """Draw the acceptance of swaps of all pairs, by round."""
     plot_boxes(axes, rounds, acceptance)
-    axes.set_ylim(0, 1)
+    axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel("round")
     axes.set_ylabel("acceptance")
-    return axes
+    return whole_numbers(axes)
 
 
 def plot_estimates(axes: Axes, at: ArrayLike, value: ArrayLike, error: ArrayLike | None = None, **style: Any) -> Axes:

@@ -13,7 +13,7 @@ from sterna.types import FloatArray
 # Betas at which barriers are drawn: half of them close to 0, where many barriers have a narrow peak.
 GRID = np.unique(np.concatenate([np.geomspace(1e-4, 1.0, 100), np.linspace(0.0, 1.0, 101)]))
 
-PAIRS = ("label", "round", "pair", "beta", "next_beta", "rejection")
+PAIRS = ("label", "round", "pair", "beta", "next_beta", "rejection", "error")
 CURVES = ("label", "round", "beta", "local", "cumulative", "placement")
 ROUNDS = ("label", "round", "scans", "chains", "barrier", "rejections", "deviation", "zero_share", "evidence", "error")
 
@@ -29,8 +29,8 @@ def round_tables(results: Sequence[tuple[str, Result]], curves: str = "all") -> 
             deviation = float(one.rejection.std())
             sums = one.barrier.total, float(one.rejection.sum()), deviation, one.zero_share
             rounds.append((label, number, one.n_scans, one.n_chains, *sums, estimate.value, estimate.error))
-            steps = zip(one.schedule[:-1], one.schedule[1:], one.rejection, strict=True)
-            pairs += [(label, number, pair, low, high, r) for pair, (low, high, r) in enumerate(steps)]
+            steps = zip(one.schedule[:-1], one.schedule[1:], one.rejection, one.rejection_error, strict=True)
+            pairs += [(label, number, pair, *step) for pair, step in enumerate(steps)]
             if curves == "all" or one is result.rounds[-1]:
                 barrier, placement = one.barrier, one.placement_barrier
                 local, total, placed = barrier.local(GRID), barrier.cumulative(GRID), placement.cumulative(GRID)
