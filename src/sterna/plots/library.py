@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,6 +84,14 @@ def whole_numbers(axes: Axes) -> Axes:
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    return axes
+
+
+def doubling(axes: Axes, ticks: Sequence[float]) -> Axes:
+    """Let the abscissa be logarithmic with plain numbers at the given places."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
     return axes
 
 

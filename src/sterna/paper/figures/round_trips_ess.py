@@ -9,7 +9,7 @@ import numpy as np
 from sterna.paper.figure import Claim, PaperFigure, Table, Tables, distinct, select, table
 from sterna.paper.figures.shared.footers import footer
 from sterna.paper.study import Run, Study
-from sterna.plots.library import GREY, label_once, new_figure, shades
+from sterna.plots.library import GREY, doubling, label_once, new_figure, shades
 from sterna.plots.rounds import plot_estimates
 from sterna.result.diagnostics import ess_bulk
 from sterna.result.result import Result
@@ -65,10 +65,12 @@ def draw(tables: Tables) -> Figure:
         chosen = part["flips"] == count
         right.plot(costs["rate"][chosen], costs["ess"][chosen], "o", color=colour, markersize=4.5, label=f"{count}")
     left.axhline(best_rate(rows), color=GREY, linestyle=":", label="1/(2 + 2Λ)")
-    left.set_xscale("log")
+    doubling(left, distinct(rows["n"]))
     left.set_xlabel("N")
     left.set_ylabel("restarts per scan")
-    left.legend(title="flips per scan", title_fontsize=8)
+    left.set_ylim(bottom=0)
+    left.legend(handles=left.get_lines()[-1:], loc="upper left", bbox_to_anchor=(0.0, 0.93))
+    right.legend(title="flips per scan", title_fontsize=8)
     right.set_xscale("log")
     right.set_yscale("log")
     right.set_xlabel("restarts per flip")

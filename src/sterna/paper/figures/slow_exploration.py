@@ -9,11 +9,10 @@ import numpy as np
 from sterna.paper.figure import Claim, PaperFigure, Tables, table
 from sterna.paper.figures.shared.footers import footer
 from sterna.paper.study import Run, Study
-from sterna.plots.library import BLUE, GREY, label_once, new_figure
+from sterna.plots.library import BLUE, GREY, doubling, label_once, new_figure
 from sterna.plots.rounds import plot_estimates
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SIZES = (10, 20, 40, 80, 160, 320, 640)
@@ -44,17 +43,11 @@ def draw(tables: Tables) -> Figure:
     right.set_ylabel("restarts per scan")
     right.legend(loc="lower right")
     for panel in (left, right):
-        _size_axis(panel, rates["bound"].max())
+        doubling(panel, rates["chains"].tolist())
+        panel.set_xlabel("number of chains")
+        panel.set_ylim(0, 1.1 * rates["bound"].max())
     label_once(figure, footer(tables))
     return figure
-
-
-def _size_axis(axes: Axes, highest: float) -> None:
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
-    axes.set_xticks(list(SIZES))
-    axes.set_xlabel("number of chains")
-    axes.set_ylim(0, 1.1 * highest)
 
 
 def claims(tables: Tables) -> list[Claim]:

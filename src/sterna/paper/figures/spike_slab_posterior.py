@@ -24,7 +24,7 @@ SHARE = 0.03
 
 def compute(study: Study) -> Tables:
     """Run the model with 30 chains, and keep the coefficients of the target's draws."""
-    rounds, scans = study.choose((11, 5000), (9, 2000))
+    rounds, scans = study.choose((11, 5000), (8, 1000))
     run = Run("spike_slab", "spike_slab", 30, rounds, scans, {"naive": True})
     ((_, result),) = study.results([run])
     coefficients = (result.values["switch"] * result.values["weight"]).reshape(scans, -1)
@@ -36,7 +36,7 @@ def draw(tables: Tables) -> Figure:
     figure, axes = new_figure(1, len(PAIRS), 11.0, 3.7)
     draws = tables["draws"]
     for panel, (x, y) in zip(axes[0], PAIRS, strict=True):
-        plot_joint(panel, draws[x], draws[y])
+        plot_joint(panel, draws[x], draws[y], markersize=4, alpha=0.35)
         for name, scale in ((x, panel.set_xlim), (y, panel.set_ylim)):
             # Cauchy tails would leave nothing to see
             low, high = np.quantile(draws[name], [0.005, 0.995])
