@@ -10,7 +10,7 @@ from sterna.command_line.output import write_error, write_out
 @click.command(short_help="Reproduce a table or a figure of the paper.")
 @click.argument("name")
 @click.option("--quick", is_flag=True, help="About a minute, with far fewer scans than in the paper.")
-@click.option("--only", multiple=True, metavar="MODEL", help="Only this model; nrpt: all rows of table2.")
+@click.option("--only", multiple=True, metavar="MODEL", help="Only this model, or method of table2.")
 @click.option("--data", default=None, metavar="DIR", help="Folder with data of the models.  [default: simulated]")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option("--format", "form", default="text", type=click.Choice(["text", "csv", "json"]), show_default=True)
@@ -26,7 +26,9 @@ def paper(
     out: str,
     redraw: bool,
 ) -> None:
-    """Reproduce a result of the paper: a table (table1: all models; table2: the comparison) or a figure.
+    """Reproduce a result of the paper: a table or a figure.
+
+    table1 has all models; table2 has NRPT, NRPT+SCM, ARR and MMV on four of them.
 
     `sterna paper list` shows all names, `sterna paper figures` makes all figures. A figure is written as SVG and PNG
     beside the numbers that it shows, and what the paper says about it is compared with them. --only and --format are
@@ -35,7 +37,7 @@ def paper(
     Columns of tables are the numbers of observations n, variables d and chains N; the sum of rejections, which is the
     paper's estimate of the barrier, and the barrier corrected for saturation; the mean acceptance rate of swaps; and
     the number of restarts with the number implied by the rejections. A column named paper has the paper's value of the
-    column before it.
+    column before it; the paper's acceptance of ARR and MMV counts a further pair that always swaps.
     """
     from sterna.command_line import paper_figures
     from sterna.models.data import FOLDER

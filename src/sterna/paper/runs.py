@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 
 from sterna import models
 from sterna.errors import OptionError
+from sterna.paper.comparison import run_method
+from sterna.paper.ladder import MAX_STEPS
 from sterna.paper.sizes import sizes
 from sterna.result.result import Result
 from sterna.run.sample import sample
@@ -18,8 +20,8 @@ from sterna.target.target import Target
 QUICK_ROUNDS, QUICK_SCANS = 7, 254
 HEAVY_QUICK_ROUNDS, HEAVY_QUICK_SCANS = 3, 14
 
-# Selects all rows of the table of comparisons, which in the paper has other methods too.
-ALL_ROWS = "nrpt"
+# In quick runs a rival's chain that is not done after so many steps ends the ladder.
+QUICK_STEPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Case:
     barrier: float
     """The paper's estimate of the barrier."""
     n_chains: int
+    """Number of chains in the paper, which rivals of NRPT find themselves."""
     options: dict[str, int | float | bool] = field(default_factory=dict)
     """Parameters of the model: the numerics of the paper's software, if they matter."""
     acceptance: float | None = None
@@ -43,6 +46,8 @@ class Case:
     n_scans: int = 5000
     """The paper runs 10 000 scans and samples from the last half; eleven tuning rounds have 4094."""
     explorations: int | str = "auto"
+    method: str = ""
+    """Of the table of comparisons: `sterna.paper.comparison.METHODS`."""
     heavy: bool = False
     """Whether a scan takes so long that quick runs must be shorter."""
 
@@ -52,12 +57,14 @@ class Row:
     """The results of a run, beside the paper's."""
 
     label: str
+    method: str
     n: int | None
     """Number of observations in this run."""
     d: int
     paper_n: int | None
     paper_d: int
     n_chains: int
+    paper_n_chains: int
     paper_barrier: float
     rejections: float
     """Sum of rejections, which is the paper's estimate of the barrier."""
@@ -85,11 +92,13 @@ class Row:
 
 
 def run_case(case: Case, quick: bool, seed: int) -> Row:
-    """Run a model with the paper's number of chains."""
+    """Run a model with the paper's number of chains, or with a method of the paper that finds it."""
     target = getattr(models, case.model)(**case.options)
     rounds, scans = case.n_rounds, case.n_scans
     if quick:
         rounds, scans = (HEAVY_QUICK_ROUNDS, HEAVY_QUICK_SCANS) if case.heavy else (QUICK_ROUNDS, QUICK_SCANS)
+    if case.method:
+        return row_of(case, target, _compared(case, target, rounds, scans, QUICK_STEPS if quick else MAX_STEPS, seed))
     result = sample(
         target,
         n_chains=case.n_chains,
@@ -103,16 +112,32 @@ def run_case(case: Case, quick: bool, seed: int) -> Row:
     return row_of(case, target, result)
 
 
+def _compared(case: Case, target: Target, rounds: int, scans: int, max_steps: int, seed: int) -> Result:
+    """Run a method of the comparison."""
+    return run_method(
+        case.method,
+        target,
+        n_chains=case.n_chains,
+        n_rounds=rounds,
+        n_scans=scans,
+        max_steps=max_steps,
+        seed=seed,
+        workers=None,
+    )
+
+
 def row_of(case: Case, target: Target, result: Result) -> Row:
     """Return the row of a table for a result."""
     n, d = sizes(target)
     return Row(
         label=case.label,
+        method=case.method,
         n=n,
         d=d,
         paper_n=case.n,
         paper_d=case.d,
-        n_chains=case.n_chains,
+        n_chains=result.settings.n_chains,
+        paper_n_chains=case.n_chains,
         paper_barrier=case.barrier,
         rejections=float(result.rejection.sum()),
         barrier=result.global_barrier,
@@ -132,14 +157,19 @@ def row_of(case: Case, target: Target, result: Result) -> Row:
 
 
 def choose(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
-    """Return the named cases, or all of them."""
-    named = {*only}
-    # only the table of comparisons has acceptance probabilities from the paper
-    names = [*([ALL_ROWS] if cases[0].acceptance is not None else []), *(case.label for case in cases)]
-    unknown = sorted(named.difference(names))
+    """Return the cases of the named models and methods; all models, or all methods, if none is named."""
+    models_named = [name for name in only if name in {case.label for case in cases}]
+    methods = {case.method.lower(): case.method for case in cases if case.method}
+    methods_named = [methods[name.lower()] for name in only if name.lower() in methods]
+    unknown = sorted(name for name in {*only} if name not in models_named and name.lower() not in methods)
     if unknown:
-        raise OptionError(f"--only {', '.join(unknown)} is unknown; the rows of this table are {', '.join(names)}.")
-    return [case for case in cases if not named or ALL_ROWS in named or case.label in named]
+        names = ", ".join([*methods, *dict.fromkeys(case.label for case in cases)])
+        raise OptionError(f"--only {', '.join(unknown)} is unknown; the rows of this table are {names}.")
+    return [
+        case
+        for case in cases
+        if case.label in (models_named or [case.label]) and case.method in (methods_named or [case.method])
+    ]
 
 
 # Heading, width and text of a column; a width of 0 or below means text that is aligned to the left.
@@ -147,9 +177,11 @@ Column = tuple[str, int, Callable[[Row], str]]
 
 COLUMNS: list[Column] = [
     ("model", -14, lambda row: row.label),
+    ("method", -8, lambda row: row.method),
     ("n", 7, lambda row: "-" if row.n is None else str(row.n)),
     ("d", 7, lambda row: str(row.d)),
     ("N", 4, lambda row: str(row.n_chains)),
+    ("paper", 5, lambda row: str(row.paper_n_chains)),
     ("sum r", 6, lambda row: f"{row.rejections:.2f}"),
     ("paper", 6, lambda row: f"{row.paper_barrier:.4g}"),
     ("off", 6, lambda row: f"{row.off:+.1%}"),
@@ -161,13 +193,14 @@ COLUMNS: list[Column] = [
     ("seconds", 7, lambda row: f"{row.seconds:.1f}"),
     ("explorer, data", 0, lambda row: remarks(row)),
 ]
-PAPER_ACCEPTANCE = 9
+# Columns of the table of comparisons alone: methods, and what the paper says of them.
+OF_COMPARISON = (1, 5, 11)
 
 
 def columns_of(cases: Sequence[Case]) -> list[Column]:
-    """Return the columns of a table; only the table of comparisons has the paper's acceptance."""
-    compared = any(case.acceptance is not None for case in cases)
-    return [column for k, column in enumerate(COLUMNS) if compared or k != PAPER_ACCEPTANCE]
+    """Return the columns of a table."""
+    compared = any(case.method for case in cases)
+    return [column for k, column in enumerate(COLUMNS) if compared or k not in OF_COMPARISON]
 
 
 def as_line(columns: Sequence[Column], row: Row | None) -> str:

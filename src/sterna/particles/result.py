@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sterna.particles.optimised_schedule import step_lengths
 from sterna.particles.settings import ParticleSettings
-from sterna.reference.space import coordinates_of, dims_of
+from sterna.result.dataset import dataset_of
 from sterna.result.expectation import expectation
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.scalars import scalars_of
@@ -114,17 +114,7 @@ class ParticleResult:
     @cached_property
     def posterior(self) -> xarray.Dataset:
         """Resampled draws, with dimensions (copy, draw, ...); neighbours may descend from the same first draw."""
-        import xarray
-
-        view, leading = self.target.view, ("copy", "draw")
-        variables = {
-            name: ((*leading, *dims_of(name, value.ndim - 2, view, self.values)), value)
-            for name, value in self.values.items()
-        }
-        coordinates: dict[str, Any] = {name: np.arange(n) for name, n in zip(leading, self.states.shape, strict=False)}
-        coordinates |= coordinates_of(variables, view)
-        attributes = {"target": self.target.name, "sampler": "sterna", "seed": self.settings.seed}
-        return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
+        return dataset_of(self.target, self.values, self.states.shape[:2], ("copy", "draw"), self.settings.seed)
 
     @cached_property
     def values(self) -> Values:

@@ -13,15 +13,21 @@ from sterna.run.display import Display
 from sterna.run.runtime import Runtime
 from sterna.run.sample import running
 from sterna.target.prepared import PreparedTarget
+from sterna.target.target import Target
 
 
-def explorer_of(explorer: object, target: PreparedTarget) -> object:
-    """Return the user's explorer, the target's own, or slice sampling, which suits any step of any target.
+def own_explorer(target: Target | PreparedTarget) -> Explorer:
+    """Return the target's own explorer, or slice sampling, which suits any step of any target.
 
     The default of parallel tempering is found by trials in tuning rounds, which a population does not have.
     """
     own: Explorer | None = target.explorer
-    return explorer if explorer is not None else own or Slice()
+    return own or Slice()
+
+
+def explorer_of(explorer: object, target: Target | PreparedTarget) -> object:
+    """Return the user's explorer, or the one that needs no trials."""
+    return own_explorer(target) if explorer is None else explorer
 
 
 @contextmanager

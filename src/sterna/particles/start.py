@@ -4,6 +4,7 @@ The paper compares schemes of tuning from such starts: chains begin near their o
 reference.
 """
 
+import time
 from functools import partial
 
 import numpy as np
@@ -46,13 +47,20 @@ def states_for_chains(kept: FloatArray, betas: FloatArray, schedule: FloatArray,
     return np.stack([kept[steps, places] for places in chosen])
 
 
-def start_by_particles(runtime: Runtime, seed: int, schedule: FloatArray, copies: tuple[Copy, ...]) -> tuple[int, int]:
-    """Let all replicas but those of the reference begin where particles are; return evaluations and gradients."""
+def start_by_particles(
+    runtime: Runtime, seed: int, schedule: FloatArray, copies: tuple[Copy, ...]
+) -> tuple[tuple[int, int], float]:
+    """Let all replicas but those of the reference begin where particles are.
+
+    Returns the numbers of evaluations and of gradients, and the seconds that this took besides compilation.
+    """
     particles = Particles(runtime, START_PARTICLES, 1, seed, 0)
+    particles.load()
+    began = time.perf_counter()
     guide = Guide(settled_row(runtime, seed), threshold=START_THRESHOLD, n_kept=STATES_PER_STEP * len(copies))
     annealed = anneal(Population(particles), guide)
     states = states_for_chains(annealed.kept, annealed.schedule[1:], schedule, len(copies))
     for number, copy in enumerate(copies):
         copy.states[1:] = states[number, 1:]
         runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block))
-    return particles.evaluations
+    return particles.evaluations, time.perf_counter() - began

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sterna.engine.record import Record
 from sterna.errors import OptionError
 from sterna.ground.attributes import explains_attributes
-from sterna.reference.space import coordinates_of, dims_of
+from sterna.result.dataset import dataset_of
 from sterna.result.evidence_table import EvidenceTable
 from sterna.result.expectation import expectation
 from sterna.result.mode_table import Modes
@@ -126,16 +126,7 @@ class Result:
         return np.stack([record.draws for record in self.records])
 
     def _dataset(self, values: Values, sizes: tuple[int, ...], lead: tuple[str, ...]) -> xarray.Dataset:
-        import xarray
-
-        variables = {
-            name: ((*lead, *dims_of(name, value.ndim - len(lead), self.target.view, values)), value)
-            for name, value in values.items()
-        }
-        coordinates: dict[str, Any] = {name: np.arange(size) for name, size in zip(lead, sizes, strict=True)}
-        coordinates |= coordinates_of(variables, self.target.view)
-        attributes = {"target": self.target.name, "sampler": "sterna", "seed": self.settings.seed}
-        return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
+        return dataset_of(self.target, values, sizes, lead, self.settings.seed)
 
     def to_arviz(self, *, log_likelihood: bool = True) -> Any:
         """Return an ArviZ `InferenceData`, or a `DataTree` from ArviZ 1.0 on; copies are its chains.

@@ -203,6 +203,15 @@ def begin_run(
     pause: Pause = never,
 ) -> Result | RunState:
     """Run from the beginning; return the result, or the state if the run paused before its end."""
+    with started(target, options, explorer=explorer, display=display) as (runtime, state):
+        return finish(runtime, run_rounds(runtime, state, pause))
+
+
+@contextmanager
+def started(
+    target: Target, options: Options, *, explorer: object = None, display: Display = SILENT
+) -> Iterator[tuple[Runtime, RunState]]:
+    """Open what a run needs of this process; yields it with the state before the first scan."""
     prepared = target.prepare()
     began = time.perf_counter() - prepared.build_seconds
     workers = options.workers
@@ -223,7 +232,7 @@ def begin_run(
     one_copy_for_python = workers is None and options.n_copies == "auto"
     with running(prepared, explorer, settings, workers, display, one_copy_for_python) as (runtime, chosen):
         check_explorer(runtime, settings.path)
-        return finish(runtime, run_rounds(runtime, start_run(runtime, chosen, schedule, began, notes), pause))
+        yield runtime, start_run(runtime, chosen, schedule, began, notes)
 
 
 @holds_interrupts

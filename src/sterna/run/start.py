@@ -63,11 +63,12 @@ def start_run(
     # an explorer may measure the cost of an evaluation here
     state = state_with(first_guesses(runtime, settings, schedule, copies))
     check_target(runtime, settings.seed, copies)
+    particles = 0.0
     if settings.start == "smc":
         with runtime.display.working("running particles for the start"):
-            evaluations = start_by_particles(runtime, settings.seed, schedule, copies)
+            evaluations, particles = start_by_particles(runtime, settings.seed, schedule, copies)
         state = replace(state, evaluations=evaluations)
-    return replace(state, seconds=Seconds(compile=time.perf_counter() - began))
+    return replace(state, seconds=Seconds(compile=time.perf_counter() - began - particles, tuning=particles))
 
 
 def find_starting_points(runtime: Runtime, settings: Settings, copies: tuple[Copy, ...]) -> None:

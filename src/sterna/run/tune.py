@@ -55,8 +55,8 @@ def tune(runtime: Runtime, state: RunState, is_main: bool = True) -> RunState:
     tuned = Tuned(
         schedule=schedule,
         parameters=parameters,
-        pivot=_next_pivot(state.tuned, last, schedule),
-        centre=_next_centre(state.tuned, last, schedule),
+        pivot=next_pivot(state.tuned, last, schedule),
+        centre=next_centre(state.tuned, last, schedule),
         explorations=explorations,
         chain_boost=boost,
         first_round_of_explorer=first_round_of_explorer,
@@ -129,13 +129,13 @@ def _next_parameters(
     return bound.carry(parameters, tuned.schedule, schedule), first_round
 
 
-def _next_pivot(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
+def next_pivot(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
     """Read the log evidence at the new betas."""
     curve = np.concatenate([[0.0], np.cumsum(last.evidence.best_steps)])
     return np.diff(np.interp(schedule, tuned.schedule, curve))
 
 
-def _next_centre(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
+def next_centre(tuned: Tuned, last: Round, schedule: FloatArray) -> FloatArray:
     """Read the mean energies at the new betas."""
     # a short round may have seen no reference draw of positive likelihood
     means = np.where(np.isfinite(last.log_likelihoods.mean), last.log_likelihoods.mean, tuned.centre)
