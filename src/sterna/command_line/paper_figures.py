@@ -1,13 +1,14 @@
 """`sterna paper` for figures: what there is, and making one or all of them."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sterna.command_line.output import write_error, write_out
 
 if TYPE_CHECKING:
-    from sterna.paper.figure import PaperFigure
+    from sterna.paper.figure import PaperFigure, Tables
     from sterna.paper.make import Made
 
 ALL, LIST = "figures", "list"
@@ -59,14 +60,17 @@ def write_list(tables: Sequence[str]) -> None:
 def make_figures(name: str, out: str, quick: bool, seed: int, redraw: bool) -> None:
     """Make one figure, or all of them; claims go to standard output, progress to standard error."""
     from sterna.paper.catalogue import FIGURES
-    from sterna.paper.make import make_figure
+    from sterna.paper.make import Compute, make_figure
+    from sterna.paper.study import Study
 
+    known: dict[Compute, Tables] = {}
     for figure in FIGURES.values() if name == ALL else [FIGURES[name]]:
-        _report(figure, make_figure(figure, Path(out), quick, seed, _say, redraw))
+        study = Study(quick, seed, partial(_say, figure.name))
+        _report(figure, make_figure(figure, Path(out), study, known, redraw))
 
 
-def _say(text: str) -> None:
-    write_error(f"sterna: {text}")
+def _say(name: str, text: str) -> None:
+    write_error(f"sterna: {name}: {text}")
 
 
 def _report(figure: "PaperFigure", made: "Made") -> None:

@@ -13,6 +13,7 @@ from sterna.paper.files import read_tables, write_claims, write_tables
 from sterna.paper.study import Study, span
 from sterna.plots.library import check_matplotlib, plain_style, save_figure
 
+Compute = Callable[[Study], Tables]
 RUNS = ("label", "model", "method", "n_chains", "n_copies", "tuning_scans", "n_scans", "seconds", "seed", "data")
 
 
@@ -26,13 +27,20 @@ class Made:
 
 
 def make_figure(
-    figure: PaperFigure, folder: Path, quick: bool, seed: int, say: Callable[[str], None], redraw: bool = False
+    figure: PaperFigure, folder: Path, study: Study, known: dict[Compute, Tables], redraw: bool = False
 ) -> Made:
-    """Make a figure from new runs, or draw it again from the tables in the folder."""
+    """Make a figure from new runs, or draw it again from the tables in the folder.
+
+    `known` holds the tables of other figures, some of which show the same runs, and takes up those of this one.
+    """
     check_matplotlib()
     began = time.perf_counter()
     _make_folder(folder)
-    paths = [] if redraw else write_tables(folder, figure.name, compute(figure, quick, seed, say))
+    paths = []
+    if not redraw:
+        if figure.compute not in known:
+            known[figure.compute] = compute(figure, study)
+        paths = write_tables(folder, figure.name, known[figure.compute])
     # a figure shows what its files say
     tables = read_tables(folder, figure.name)
     claims = figure.claims(tables)
@@ -42,11 +50,10 @@ def make_figure(
     return Made(claims, paths, time.perf_counter() - began)
 
 
-def compute(figure: PaperFigure, quick: bool, seed: int, say: Callable[[str], None]) -> Tables:
+def compute(figure: PaperFigure, study: Study) -> Tables:
     """Compute the tables of a figure, with one of its runs."""
-    about = span(figure.quick_seconds if quick else figure.full_seconds)
-    say(f"{figure.name}: {'quick, ' if quick else ''}about {about}")
-    study = Study(quick, seed, lambda text: say(f"{figure.name}: {text}"))
+    about = span(figure.quick_seconds if study.quick else figure.full_seconds)
+    study.say(f"{'quick, ' if study.quick else ''}about {about}")
     return {**figure.compute(study), "runs": runs_table(study)}
 
 

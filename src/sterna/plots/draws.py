@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sterna.plots.library import BLUE
+from sterna.plots.library import BLUE, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +30,15 @@ def plot_density(axes: Axes, edges: ArrayLike, density: ArrayLike, **style: Any)
     """Draw a histogram, given the edges of its bins and their densities."""
     axes.stairs(np.asarray(density), np.asarray(edges), **{"fill": True, "color": BLUE, "alpha": 0.7, **style})
     axes.set_ylim(bottom=0)
+    return axes
+
+
+def plot_shares(axes: Axes, at: ArrayLike, upper: ArrayLike) -> Axes:
+    """Draw a bar for each variable with two values: the share of the lower value blue, of the upper one orange."""
+    places, share = np.asarray(at), np.asarray(upper, dtype=np.float64)
+    axes.barh(places, 1.0 - share, color=BLUE, height=0.85)
+    axes.barh(places, share, left=1.0 - share, color=ORANGE, height=0.85)
+    axes.set_xlim(0, 1)
     return axes
 
 

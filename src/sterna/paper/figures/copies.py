@@ -43,7 +43,7 @@ COLOURS = (SKY, BLUE, BLACK)
 
 def compute(study: Study) -> Tables:
     """Run all numbers of copies with three amounts of exploration."""
-    rounds, scans = study.choose((13, 33_618), (7, 600))
+    rounds, scans = study.choose((13, 33_618), (6, 250))
     runs = [
         Run(
             f"{model}, {copies} x {CORES // copies}, x{factor:g}",

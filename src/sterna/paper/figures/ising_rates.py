@@ -74,7 +74,7 @@ def draw(tables: Tables) -> Figure:
     right.axhline(limit(tables), color=GREY, linestyle=":", label="1/(2 + 2Λ)")
     right.set_xlabel("N")
     right.set_ylabel("restarts per scan")
-    right.legend(fontsize=7.5)
+    right.legend(loc="upper right", bbox_to_anchor=(1.0, 0.93))
     label_once(figure, footer(tables))
     return figure
 
