@@ -28,6 +28,10 @@ class Claim:
     found: str
     holds: bool
 
+    def __post_init__(self) -> None:
+        # comparisons of elements of arrays are NumPy's booleans
+        object.__setattr__(self, "holds", bool(self.holds))
+
 
 @dataclass(frozen=True)
 class PaperFigure:

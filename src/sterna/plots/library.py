@@ -105,7 +105,7 @@ def save_figure(figure: Figure, path: Path) -> list[Path]:
     """Write a figure as SVG and PNG; return their paths."""
     from matplotlib import rc_context
 
-    svg, png = path.with_suffix(".svg"), path.with_suffix(".png")
+    svg, png = (path.with_name(f"{path.name}.{form}") for form in ("svg", "png"))
     with rc_context(SVG_SETTINGS):
         figure.savefig(svg, metadata={"Date": None})
     figure.savefig(png, dpi=DOTS_PER_INCH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,13 +24,15 @@ WITH_PEAKS = ("mixture", "ode", "phylo_cancer", "spike_slab", "ising", "magnetic
 AWAY = 0.02
 # Equal rejections up to this standard deviation are "well approximated".
 EQUAL = 0.1
-ROWS, COLUMNS = 6, 8
+COLUMNS = 8
 
 
 def draw(tables: Tables) -> Figure:
     """Draw three panels for each model, in two bands of eight models."""
-    figure, axes = new_figure(ROWS, COLUMNS, 16.0, 11.0)
-    for k, label in enumerate(distinct(tables["rounds"]["label"])):
+    labels = distinct(tables["rounds"]["label"])
+    bands, columns = math.ceil(len(labels) / COLUMNS), min(len(labels), COLUMNS)
+    figure, axes = new_figure(3 * bands, columns, 2.0 * columns, 5.5 * bands)
+    for k, label in enumerate(labels):
         band, column = divmod(k, COLUMNS)
         upper, middle, lower = axes[3 * band : 3 * band + 3, column]
         rounds, pairs = select(tables["rounds"], label=label), select(tables["pairs"], label=label)

@@ -67,6 +67,7 @@ def draw(tables: Tables) -> Figure:
         panel.set_yscale("log")
         panel.set_xticks(np.arange(len(METHODS)), METHODS, rotation=35)
         panel.set_title(model)
+        panel.set_xlabel("method")
     axes[0, 0].set_ylabel("effective draws per second")
     label_once(figure, footer(tables))
     return figure

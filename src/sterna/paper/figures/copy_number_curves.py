@@ -98,6 +98,8 @@ def explanation(tables: Tables, upper: bool) -> tuple[FloatArray, FloatArray, Fl
         return None
     row = row_of(part, int(chosen[part["log_likelihood"][chosen].argmax()]))
     kept = np.flatnonzero((bins["reads"][own] > 0) & (bins["gc"][own] > 0))
+    if len(kept) == 0:
+        return None
     log_gc, reads = np.log(bins["gc"][own][kept]), bins["reads"][own][kept]
     mean = curve(row, log_gc)
     states = most_probable_states(

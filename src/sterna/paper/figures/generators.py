@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,10 +25,12 @@ PAPER = {case.label: case.barrier for case in TABLE1}
 
 def draw(tables: Tables) -> Figure:
     """Draw the generators in two rows, and the barriers in two more."""
-    figure, axes = new_figure(4, COLUMNS, 16.0, 8.0)
-    for k, label in enumerate(distinct(tables["rounds"]["label"])):
+    labels = distinct(tables["rounds"]["label"])
+    bands, columns = math.ceil(len(labels) / COLUMNS), min(len(labels), COLUMNS)
+    figure, axes = new_figure(2 * bands, columns, 2.0 * columns, 4.0 * bands)
+    for k, label in enumerate(labels):
         band, column = divmod(k, COLUMNS)
-        upper, lower = axes[band, column], axes[band + 2, column]
+        upper, lower = axes[band, column], axes[band + bands, column]
         pairs, rounds = select(tables["pairs"], label=label), select(tables["rounds"], label=label)
         plot_generator(upper, schedule_of(select(pairs, round=pairs["round"].max())))
         upper.set_title(label)

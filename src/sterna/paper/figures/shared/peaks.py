@@ -2,9 +2,8 @@
 
 import math
 
-import numpy as np
-
 from sterna.paper.figure import Table
+from sterna.types import FloatArray
 
 # A dip separates two peaks if it is lower than both by this share, and by so many standard errors.
 SHARE, ERRORS = 0.15, 4.0
@@ -21,20 +20,24 @@ def peaks(pairs: Table) -> list[float]:
         pairs["rejection"] / width,
         pairs["error"] / width,
     )
-    found: list[float] = []
-    rising, extreme = True, 0
+    found: list[int] = []
+    # until something stands out, neither rising nor falling: a barrier without structure has no peak
+    low = high = 0
+    rising: bool | None = None
     for k in range(1, len(slope)):
-        change = slope[k] - slope[extreme]
-        if (change > 0) == rising:
-            extreme = k
-        elif _stands_out(abs(change), max(slope[k], slope[extreme]), math.hypot(error[k], error[extreme])):
-            if rising:
-                found.append(float(middle[extreme]))
-            rising, extreme = not rising, k
+        low = k if slope[k] < slope[low] else low
+        high = k if slope[k] > slope[high] else high
+        if rising is not True and _stands_out(slope, error, low, k):
+            rising, high = True, k
+        elif rising is not False and _stands_out(slope, error, k, high):
+            found.append(high)
+            rising, low = False, k
     if rising:
-        found.append(float(middle[extreme]))
-    return found
+        found.append(high)
+    return [float(middle[k]) for k in found]
 
 
-def _stands_out(change: float, height: float, error: float) -> bool:
-    return bool(np.isfinite(error) and change > SHARE * height and change > ERRORS * error)
+def _stands_out(slope: FloatArray, error: FloatArray, low: int, high: int) -> bool:
+    """Whether one place is higher than another by more than noise, and by enough to be seen."""
+    rise = slope[high] - slope[low]
+    return bool(rise > SHARE * slope[high] and rise > ERRORS * math.hypot(error[low], error[high]))
