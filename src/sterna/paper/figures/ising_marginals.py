@@ -52,6 +52,7 @@ def draw(tables: Tables) -> Figure:
         panel.set_title(f"{name} ({select(tables['methods'], method=name)['seconds'].item():.3g} s)")
         panel.set_xlabel("probability")
     axes[0, 0].set_ylabel("vertex")
+    axes[0, 0].set_yticks(range(0, VERTICES, 2))
     axes[0, 0].invert_yaxis()
     note = "blue: spin −1; orange: spin +1; each is 1/2 by symmetry"  # noqa: RUF001
     label_once(figure, "; ".join(filter(None, [note, footer(tables)])))
