@@ -128,6 +128,7 @@ def test_a_ladder_ends_at_the_reference_if_that_is_accepted_as_desired():
     assert abs(found.rungs[0].acceptance - 0.23) <= 0.05
     assert not found.failed
     assert found.steps[0] < 100_000
+    assert found.n_steps == found.steps[0] + 1000
     assert "not done" not in found.note
 
 

@@ -50,6 +50,13 @@ def test_the_default_has_the_same_bits_and_the_start_counts_its_evaluations():
     assert run(start="smc").evaluations > plain.evaluations
 
 
+def test_particles_count_as_tuning():
+    options = {"n_chains": 3, "n_rounds": 0, "n_scans": 1, "progress": False}
+    target = sterna.models.normal(2)
+    assert sterna.sample(target, start="smc", **options).timing["tuning"] > 0.0
+    assert sterna.sample(target, **options).timing["tuning"] == 0.0
+
+
 @pytest.mark.parametrize("start", ["prior", 3])
 def test_unknown_starts_are_refused(start):
     with pytest.raises(sterna.OptionError, match='begin at draws from the "reference", or with "smc"'):

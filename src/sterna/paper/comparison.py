@@ -36,30 +36,42 @@ def run_method(
     NRPT has `n_chains`, and tunes for `n_rounds`. A rival finds its ladder, and then runs twice `n_scans`, of which the
     first half is burn-in. All but NRPT begin at particles of sequential Monte Carlo.
     """
-    explorer = own_explorer(target)
     if method in RIVALS:
-        return RIVALS[method](
-            target,
-            n_scans=n_scans,
-            n_burn_in=n_scans,
-            start="smc",
-            explorer=explorer,
-            seed=seed,
-            workers=workers,
-            max_steps=max_steps,
-        ).result
+        return run_rival(method, target, seed=seed, n_scans=n_scans, workers=workers, max_steps=max_steps).result
     return sample(
         target,
         n_chains=n_chains,
         n_rounds=n_rounds,
         n_scans=n_scans,
-        explorer=explorer,
+        explorer=own_explorer(target),
         explorations=1,
         path="prior",
         start="smc" if method == "NRPT+SCM" else "reference",
         seed=seed,
         workers=workers,
         progress=False,
+    )
+
+
+def run_rival(
+    method: str,
+    target: Target,
+    *,
+    seed: int = 1,
+    n_scans: int = 5000,
+    workers: int | None = 1,
+    max_steps: int = MAX_STEPS,
+) -> LadderResult:
+    """Run a rival of NRPT with the paper's budget, and return its ladder too."""
+    return RIVALS[method](
+        target,
+        n_scans=n_scans,
+        n_burn_in=n_scans,
+        start="smc",
+        explorer=own_explorer(target),
+        seed=seed,
+        workers=workers,
+        max_steps=max_steps,
     )
 
 

@@ -7,7 +7,7 @@ many steps is moved to the reference as it is.
 """
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -66,6 +66,8 @@ class Rung:
     rho: float
     done: bool
     """Whether its acceptance was near the one desired; if not, it was moved to the reference."""
+    tried: int = 0
+    """Steps at the reference, where it was tried if its beta was small."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,13 @@ class Ladder:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Steps of each added chain."""
+        """Steps of each added chain, without those at the reference."""
         return tuple(rung.steps for rung in self.rungs)
+
+    @property
+    def n_steps(self) -> int:
+        """Number of all steps, one after the other; each explores two chains."""
+        return sum(rung.steps + rung.tried for rung in self.rungs)
 
     @property
     def acceptance(self) -> tuple[float, ...]:
@@ -111,7 +118,7 @@ class Ladder:
     @property
     def note(self) -> str:
         """What a result says of the ladder."""
-        steps = f"The {self.n_chains} chains of the ladder took {sum(self.steps)} steps."
+        steps = f"The {self.n_chains} chains of the ladder took {self.n_steps} steps."
         if self.rungs[-1].done:
             return steps
         last = self.rungs[-1]
@@ -167,15 +174,17 @@ class Grower:
         self._adapt(adaptation)
         progress = adaptation.progress
         done = bool(progress[Progress.done])
-        beta, acceptance = float(self.schedule[ADDED]), mean_acceptance(adaptation)
-        if not done:
-            beta = 0.0
-        elif beta < NEARLY_REFERENCE:
+        beta = float(self.schedule[ADDED]) if done else 0.0
+        rung = Rung(
+            beta, int(progress[Progress.steps]), mean_acceptance(adaptation), float(progress[Progress.rho]), done
+        )
+        if done and beta < NEARLY_REFERENCE:
             tried = self._try_at_reference()
+            rung = replace(rung, tried=WINDOW)
             if is_on_target(tried):
-                beta, acceptance = 0.0, mean_acceptance(tried)
-        self.schedule[ADDED] = beta
-        return Rung(beta, int(progress[Progress.steps]), acceptance, float(progress[Progress.rho]), done)
+                rung = replace(rung, beta=0.0, acceptance=mean_acceptance(tried))
+        self.schedule[ADDED] = rung.beta
+        return rung
 
     def go_down(self) -> None:
         """Leave the upper chain behind: the added one is now the last."""

@@ -21,7 +21,7 @@ QUICK_ROUNDS, QUICK_SCANS = 7, 254
 HEAVY_QUICK_ROUNDS, HEAVY_QUICK_SCANS = 3, 14
 
 # In quick runs a rival's chain that is not done after so many steps ends the ladder.
-QUICK_STEPS = 10_000
+QUICK_STEPS = 5000
 
 
 @dataclass(frozen=True)
