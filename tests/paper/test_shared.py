@@ -12,6 +12,7 @@ from sterna.paper.figures.shared.hidden_states import log_densities, most_probab
 from sterna.paper.figures.shared.methods import chain_alone, nrpt, run_methods, sequential, thinned
 from sterna.paper.figures.shared.peaks import peaks
 from sterna.paper.figures.shared.round_tables import round_tables, schedule_of
+from sterna.paper.figures.traces import jumps_between, modes_of
 from sterna.paper.study import Study
 
 
@@ -123,6 +124,16 @@ def test_methods_say_what_they_cost():
     assert found[2].summary[3] == 30 * (study.rows[2]["tuning_scans"] + 2)
     assert all(one.values["spin"].shape == (len(one.log_likelihood), 3, 3) for one in found)
     assert [row["n_chains"] for row in study.rows] == [4, 1, 0]
+
+
+def test_jumps_between_modes():
+    x, v = np.array([-1.0, -1.0, 1.0, 1.0, -1.0, 1.0]), np.array([5.0, 6.0, 5.0, 6.0, 5.0, 6.0])
+    modes = modes_of(x, v, apart=1.0)
+    assert jumps_between(modes, x, v) == (3, 0.5)
+    # a chain on a plateau far above both modes is in neither
+    assert jumps_between(modes, x, v + 100.0) == (0, 0.0)
+    # one wide mode is one mode
+    assert jumps_between(modes_of(x, v, apart=5.0), x, v) == (0, 0.0)
 
 
 def test_thinned():

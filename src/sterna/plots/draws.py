@@ -29,7 +29,8 @@ def plot_joint(axes: Axes, x: ArrayLike, y: ArrayLike, **style: Any) -> Axes:
 def plot_density(axes: Axes, edges: ArrayLike, density: ArrayLike, **style: Any) -> Axes:
     """Draw a histogram, given the edges of its bins and their densities."""
     axes.stairs(np.asarray(density), np.asarray(edges), **{"fill": True, "color": BLUE, "alpha": 0.7, **style})
-    axes.set_ylim(bottom=0)
+    # a second histogram may be higher
+    axes.set_ylim(bottom=0, auto=None)
     return axes
 
 

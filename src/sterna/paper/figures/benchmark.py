@@ -24,7 +24,7 @@ NEW, RIVALS = "NRPT", ("ARR", "MMV")
 
 def compute(study: Study) -> Tables:
     """Run all methods on all models."""
-    (rounds, scans), steps = study.choose((11, 5000), (7, 500)), study.choose(MAX_STEPS, 3000)
+    (rounds, scans), steps = study.choose((11, 5000), (6, 200)), study.choose(MAX_STEPS, 1000)
     rates: list[tuple[object, ...]] = []
     for number, case in enumerate(TABLE2, 1):
         target = getattr(models, case.model)(**case.options)

@@ -43,7 +43,7 @@ COLOURS = (SKY, BLUE, BLACK)
 
 def compute(study: Study) -> Tables:
     """Run all numbers of copies with three amounts of exploration."""
-    rounds, scans = study.choose((13, 33_618), (6, 250))
+    rounds, scans = study.choose((13, 33_618), (5, 200))
     runs = [
         Run(
             f"{model}, {copies} x {CORES // copies}, x{factor:g}",
@@ -86,8 +86,8 @@ def draw(tables: Tables) -> Figure:
             plot_estimates(lower, part["copies"], part["acceptance"], color=colour, markersize=4)
         upper.axvline(one.best, color=GREY, linestyle=":", label="the paper's optimum")
         upper.set_title(one.title)
-        upper.set_ylim(bottom=0)
-        upper.legend(fontsize=7.5)
+        upper.set_ylim(0, 1.45 * select(tables["rates"], model=model)["rate"].max())
+        upper.legend(fontsize=7.5, loc="upper center", ncols=2)
         lower.set_ylim(0, 1)
         whole_numbers(lower).set_xlabel(f"copies k, of {CORES}/k chains each")
     axes[0, 0].set_ylabel("restarts of all copies per scan")

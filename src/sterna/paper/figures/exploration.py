@@ -24,7 +24,7 @@ MODELS = (
     "spike_slab",
 )  # fmt: skip
 PASSES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-QUICK_PASSES = (0.0, 0.5, 2.0, 8.0)
+QUICK_PASSES = (0.0, 0.5, 1.0, 4.0)
 N_CHAINS = 20
 GRID = np.concatenate([[0.0], np.geomspace(1e-3, 1.0, 160)])
 # Sums of rejections of one model that differ by less are "consistent".
@@ -33,7 +33,7 @@ CONSISTENT = 0.12
 
 def compute(study: Study) -> Tables:
     """Run every model with every amount of exploration."""
-    (rounds, scans), passes = study.choose((11, 5000), (7, 254)), study.choose(PASSES, QUICK_PASSES)
+    (rounds, scans), passes = study.choose((11, 5000), (6, 126)), study.choose(PASSES, QUICK_PASSES)
     runs = [
         Run(f"{case.label}, {count:g} passes", case.model, N_CHAINS, rounds, scans, case.options, passes=count)
         for case in TABLE1

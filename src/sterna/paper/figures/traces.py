@@ -33,6 +33,8 @@ class Example:
     component: str
     x: Callable[[Values], FloatArray]
     """The variable that is shown."""
+    apart: float
+    """Variables whose draws span less than this have one mode."""
     n_chains: int
     full: tuple[int, int]
     quick: tuple[int, int]
@@ -40,13 +42,15 @@ class Example:
 
 
 EXAMPLES = {
-    "mixture": Example("Bayesian mixture", "mean of component 1", lambda v: v["mu"][:, 0], 30, (11, 5000), (8, 500)),
-    "ode": Example(
-        "ODE parameters", "log10 β", lambda v: np.log10(v["beta"]), 50, (11, 5000), (8, 500), {"naive": True}
+    "mixture": Example(
+        "Bayesian mixture", "mean of component 1", lambda v: v["mu"][:, 0], 40.0, 30, (11, 5000), (7, 400)
     ),
-    "ising": Example("Ising", "magnetisation", lambda v: v["spin"].mean(axis=(1, 2)), 30, (11, 5000), (8, 500)),
+    "ode": Example(
+        "ODE parameters", "log10 β", lambda v: np.log10(v["beta"]), 0.3, 50, (11, 5000), (7, 400), {"naive": True}
+    ),
+    "ising": Example("Ising", "magnetisation", lambda v: v["spin"].mean(axis=(1, 2)), 1.0, 30, (11, 5000), (7, 400)),
     "copy_number": Example(
-        "copy numbers", "mean of the m", lambda v: v["n_states"].mean(axis=1), 50, (10, 2954), (5, 60)
+        "copy numbers", "mean of the m", lambda v: v["n_states"].mean(axis=1), 1.0, 50, (10, 2954), (4, 40)
     ),
 }
 
@@ -60,17 +64,42 @@ def compute(study: Study) -> Tables:
         target = getattr(models, model)(**one.options)
         chosen = [methods.chain_alone(rounds, scans), methods.nrpt(one.n_chains, rounds, scans)]
         found = methods.run_methods(study, model, target, chosen)
-        x = {drawn.method: one.x(drawn.values) for drawn in found}
-        middle = 0.5 * (x["NRPT"].min() + x["NRPT"].max())
+        modes = modes_of(one.x(found[-1].values), -found[-1].log_likelihood, one.apart)
         for drawn in found:
-            values, energies = x[drawn.method], -drawn.log_likelihood
-            jumps = int(np.abs(np.diff(values > middle)).sum())
+            values, energies = one.x(drawn.values), -drawn.log_likelihood
+            jumps, above = jumps_between(modes, values, energies)
             share = ess_bulk(energies[None]) / len(values)
-            sizes.append((model, drawn.method, len(values), jumps, float((values > middle).mean()), share))
+            sizes.append((model, drawn.method, len(values), jumps, above, share))
             kept = methods.thinned(len(values), SHOWN)
             traces += [(model, drawn.method, k, values[k], energies[k]) for k in kept]
     heads = ("model", "method", "draws", "jumps", "share_above", "ess_of_v_per_draw")
     return {"traces": table(("model", "method", "scan", "x", "v"), traces), "mixing": table(heads, sizes)}
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Two modes of a variable, as parallel tempering found them."""
+
+    middle: float
+    """Between them; NaN if there is one mode."""
+    highest_energy: float
+    """A chain whose energy is higher has not reached any of them."""
+
+
+def modes_of(values: FloatArray, energies: FloatArray, apart: float) -> Modes:
+    """Return the modes that the draws of parallel tempering show."""
+    low, high = np.quantile(values, [0.01, 0.99])
+    spread = energies.max() - energies.min()
+    return Modes(0.5 * (low + high) if high - low > apart else np.nan, float(energies.max() + spread))
+
+
+def jumps_between(modes: Modes, values: FloatArray, energies: FloatArray) -> tuple[int, float]:
+    """Return how often draws change from one mode to the other, and the share of draws in the upper one."""
+    inside = values[energies <= modes.highest_energy]
+    if np.isnan(modes.middle) or len(inside) == 0:
+        return 0, 0.0
+    upper = inside > modes.middle
+    return int(np.abs(np.diff(upper.astype(int))).sum()), float(upper.mean())
 
 
 def draw(tables: Tables) -> Figure:

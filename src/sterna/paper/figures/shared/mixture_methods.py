@@ -16,11 +16,11 @@ CAPTION = "300 observations, with which the paper's Λ of 8 and 30 chains agree;
 
 def compute(study: Study) -> Tables:
     """Run all methods; budgets are numbers of explorations, those of rivals at least as large as that of NRPT."""
-    rounds, scans = study.choose((11, 5000), (8, 500))
+    rounds, scans = study.choose((11, 5000), (7, 250))
     budget = CHAINS * (2 ** (rounds + 1) - 2 + scans)
     # the paper's MMV finds 8 chains, and half of its scans are burn-in
-    ladder_scans, steps = budget // 16, study.choose(100_000, 3000)
-    particles, threshold = study.choose(2000, 300), study.choose(0.99, 0.97)
+    ladder_scans, steps = budget // 16, study.choose(100_000, 2000)
+    particles, threshold = study.choose(2000, 150), study.choose(0.99, 0.97)
     chosen = [
         methods.nrpt(CHAINS, rounds, scans),
         methods.chain_alone(rounds, budget),
