@@ -89,6 +89,20 @@ def test_an_unknown_name_is_explained():
     assert "Did you mean swaps? sterna paper list" in str(found.exception)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["swaps", "--only", "ising"], "--only and --format are for tables"),
+        (["list", "--format", "csv"], "--only and --format are for tables"),
+        (["table1", "--redraw"], "--out and --redraw are for figures"),
+    ],
+)
+def test_options_without_effect_are_refused(given, message):
+    found = CliRunner().invoke(commands, ["paper", *given])
+    assert isinstance(found.exception, sterna.OptionError)
+    assert message in str(found.exception)
+
+
 def test_nothing_to_draw_again(tmp_path):
     with pytest.raises(sterna.OptionError, match="has no tables of the figure swaps: run sterna paper swaps first"):
         make_figure(FIGURES["swaps"], tmp_path, Study(), {}, redraw=True)

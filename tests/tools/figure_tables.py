@@ -353,7 +353,7 @@ FAULTS = [
     ("all-models", "evidence converges", scaled("rounds", "evidence", 3.0, round=6)),
     ("all-models", "evidence converges", set_to("rounds", "error", np.nan)),
     ("exploration", "consistent", scaled("totals", "sum", 1.5, passes=0.5)),
-    ("exploration", "without exploration", set_to("totals", "sum", 3.0)),
+    ("exploration", "Without exploration", set_to("totals", "sum", 3.0)),
     ("copies", "with most exploration", scaled("rates", "rate", 5.0, model="ode", copies=1)),
     ("copies", "no fewer chains", set_to("rates", "acceptance", 0.3)),
     ("benchmark", "times faster than", set_to("rates", "series_per_second", 1.0)),

@@ -6,6 +6,9 @@ import click
 
 from sterna.command_line.output import write_error, write_out
 
+# Where figures go.
+OUT = "figures"
+
 
 @click.command(short_help="Reproduce a table or a figure of the paper.")
 @click.argument("name")
@@ -14,7 +17,7 @@ from sterna.command_line.output import write_error, write_out
 @click.option("--data", default=None, metavar="DIR", help="Folder with data of the models.  [default: simulated]")
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option("--format", "form", default="text", type=click.Choice(["text", "csv", "json"]), show_default=True)
-@click.option("--out", default="figures", metavar="DIR", help="Folder for a figure's files.", show_default=True)
+@click.option("--out", default=OUT, metavar="DIR", help="Folder for a figure's files.", show_default=True)
 @click.option("--redraw", is_flag=True, help="Draw a figure again, from the files of numbers in the folder.")
 def paper(
     name: str,
@@ -44,6 +47,7 @@ def paper(
     from sterna.paper.tables import TABLES
 
     paper_figures.check_name(name, list(TABLES))
+    _check_options(name, name in TABLES, bool(only) or form != "text", redraw or out != OUT)
     if data is not None:
         os.environ[FOLDER] = data
     if name in TABLES:
@@ -52,6 +56,16 @@ def paper(
         paper_figures.write_list(list(TABLES))
     else:
         paper_figures.make_figures(name, out, quick, seed, redraw)
+
+
+def _check_options(name: str, is_table: bool, for_tables: bool, for_figures: bool) -> None:
+    """Refuse options that would have no effect."""
+    from sterna.errors import OptionError
+
+    if is_table and for_figures:
+        raise OptionError(f"sterna paper {name}: --out and --redraw are for figures; leave them out.")
+    if not is_table and for_tables:
+        raise OptionError(f"sterna paper {name}: --only and --format are for tables; leave them out.")
 
 
 def _write_table(name: str, quick: bool, only: tuple[str, ...], seed: int, form: str) -> None:
