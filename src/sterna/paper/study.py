@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from sterna import models
 from sterna.explorers.slice import Slice
 from sterna.result.result import Result
+from sterna.run.display import Display, make_display
 from sterna.run.sample import sample
 from sterna.target.target import Target
 
@@ -29,6 +29,8 @@ COSTS = {
     "spike_slab": 2e-4,
 }
 USUAL_COST = 2e-6
+# Runs that take about so many seconds or more show their own progress.
+LONG = 60.0
 # What a run takes besides its scans: compilation, or loading of what was compiled.
 SECONDS_PER_RUN = 0.3
 
@@ -88,7 +90,6 @@ class Study:
     """Where lines about progress go."""
     rows: list[dict[str, Any]] = field(default_factory=list)
     """What was run, with its seconds and whether data were simulated."""
-    began: float = field(default_factory=time.perf_counter)
 
     def choose(self, full: Value, quick: Value) -> Value:
         """Return what belongs to the budget."""
@@ -119,7 +120,7 @@ class Study:
             scheme=run.scheme,
             path="prior",
             seed=self.seed,
-            progress=False,
+            progress=display_of(run.weight > LONG),
             **given,
         )
         self.note(
@@ -154,11 +155,10 @@ class Study:
         row.pop("self")
         self.rows.append(row | {"seed": self.seed, "data": "simulated" if simulated else "the paper's or none"})
 
-    @contextmanager
-    def step(self, what: str) -> Iterator[None]:
-        """Say what is done in a `with` block that is no run of parallel tempering."""
-        self.say(what)
-        yield
+
+def display_of(is_long: bool) -> Display:
+    """Return the display of a run: that of `sterna run` if it is long."""
+    return make_display(is_long, warnings=False)
 
 
 def span(seconds: float) -> str:

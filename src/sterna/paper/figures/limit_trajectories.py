@@ -24,26 +24,26 @@ def compute(study: Study) -> Tables:
     """Simulate one long path for each barrier, and keep its beginning."""
     paths, counts, until = [], [], study.choose(20_000.0, 4000.0)
     for barrier in BARRIERS:
-        with study.step(f"path for a barrier of {barrier:g}"):
-            path = piecewise_deterministic_path(barrier, until, seed=study.seed)
-            # with the first turn that is not shown
-            shown = np.arange(len(path.time)) <= np.searchsorted(path.time, SHOWN)
-            paths += [(barrier, *row) for row in zip(path.time[shown], path.place[shown], strict=True)]
-            inside = int(((path.place[1:-1] > 0) & (path.place[1:-1] < 1)).sum())
-            at_ends = path.place[(path.place == 0) | (path.place == 1)]
-            trips = int((np.diff(at_ends) == 1).sum())
-            counts.append((barrier, until, inside / until, trips / until))
-            study.note(
-                label=f"barrier {barrier:g}",
-                model="limit",
-                method="simulated",
-                n_chains=0,
-                n_copies=1,
-                tuning_scans=0,
-                n_scans=0,
-                seconds=0.0,
-                notes=[],
-            )
+        study.say(f"path for a barrier of {barrier:g}")
+        path = piecewise_deterministic_path(barrier, until, seed=study.seed)
+        # with the first turn that is not shown
+        shown = np.arange(len(path.time)) <= np.searchsorted(path.time, SHOWN)
+        paths += [(barrier, *row) for row in zip(path.time[shown], path.place[shown], strict=True)]
+        inside = int(((path.place[1:-1] > 0) & (path.place[1:-1] < 1)).sum())
+        at_ends = path.place[(path.place == 0) | (path.place == 1)]
+        trips = int((np.diff(at_ends) == 1).sum())
+        counts.append((barrier, until, inside / until, trips / until))
+        study.note(
+            label=f"barrier {barrier:g}",
+            model="limit",
+            method="simulated",
+            n_chains=0,
+            n_copies=1,
+            tuning_scans=0,
+            n_scans=0,
+            seconds=0.0,
+            notes=[],
+        )
     return {
         "paths": table(("barrier", "time", "place"), paths),
         "rates": table(("barrier", "time", "turns_per_time", "restarts_per_time"), counts),

@@ -10,11 +10,12 @@ import numpy as np
 from sterna.paper.adaptive_reversible import run_mmv
 from sterna.paper.figure import Table, table
 from sterna.paper.single_chain import ChainResult, single_chain
-from sterna.paper.study import Study
+from sterna.paper.study import Study, display_of
 from sterna.particles.result import ParticleResult
 from sterna.particles.runtime import own_explorer
 from sterna.particles.smc import ais, smc
 from sterna.result.result import Result
+from sterna.run.display import Display
 from sterna.run.sample import sample
 from sterna.target.target import Target
 from sterna.types import FloatArray
@@ -27,8 +28,8 @@ class Method:
     """A method with its budget."""
 
     name: str
-    run: Callable[[Target, int], Outcome]
-    """Called with the target and the seed."""
+    run: Callable[[Target, int, Display], Outcome]
+    """Called with the target, the seed, and the display of progress."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ METHODS = (
 def nrpt(n_chains: int, n_rounds: int, n_scans: int, name: str = "NRPT") -> Method:
     """Return non-reversible parallel tempering with the rivals' explorer."""
 
-    def run(target: Target, seed: int) -> Result:
+    def run(target: Target, seed: int, display: Display) -> Result:
         return sample(
             target,
             n_chains=n_chains,
@@ -69,7 +70,7 @@ def nrpt(n_chains: int, n_rounds: int, n_scans: int, name: str = "NRPT") -> Meth
             explorations=1,
             path="prior",
             seed=seed,
-            progress=False,
+            progress=display,
         )
 
     return Method(name, run)
@@ -78,14 +79,14 @@ def nrpt(n_chains: int, n_rounds: int, n_scans: int, name: str = "NRPT") -> Meth
 def chain_alone(n_rounds: int, n_scans: int) -> Method:
     """Return the explorer alone at the target."""
     return Method(
-        "single chain", lambda target, seed: single_chain(target, n_scans=n_scans, n_rounds=n_rounds, seed=seed)
+        "single chain", lambda target, seed, _: single_chain(target, n_scans=n_scans, n_rounds=n_rounds, seed=seed)
     )
 
 
 def mmv(n_scans: int, max_steps: int, scheme: str = "seo") -> Method:
     """Return parallel tempering with the ladder of Miasojedow, Moulines and Vihola, and as long a burn-in."""
 
-    def run(target: Target, seed: int) -> Result:
+    def run(target: Target, seed: int, _: Display) -> Result:
         found = run_mmv(target, n_scans=n_scans, n_burn_in=n_scans, scheme=scheme, seed=seed, max_steps=max_steps)
         return found.result
 
@@ -96,7 +97,9 @@ def annealed_importance(n_particles: int, threshold: float) -> Method:
     """Return annealed importance sampling with adaptive steps."""
     return Method(
         "AIS",
-        lambda target, seed: ais(target, n_particles=n_particles, threshold=threshold, seed=seed, progress=False),
+        lambda target, seed, display: ais(
+            target, n_particles=n_particles, threshold=threshold, seed=seed, progress=display
+        ),
     )
 
 
@@ -104,13 +107,13 @@ def sequential(n_particles: int, threshold: float, rejuvenations: int, name: str
     """Return sequential Monte Carlo with adaptive steps, whose final particles are explored some times."""
     return Method(
         name,
-        lambda target, seed: smc(
+        lambda target, seed, display: smc(
             target,
             n_particles=n_particles,
             threshold=threshold,
             rejuvenations=rejuvenations,
             seed=seed,
-            progress=False,
+            progress=display,
         ),
     )
 
@@ -120,7 +123,7 @@ def run_methods(study: Study, model: str, target: Target, methods: Sequence[Meth
     found = []
     for number, method in enumerate(methods, 1):
         study.say(f"method {number} of {len(methods)} on {model}: {method.name}")
-        outcome = method.run(target, study.seed)
+        outcome = method.run(target, study.seed, display_of(not study.quick))
         found.append(drawn(method.name, outcome))
         seconds = outcome.timing["tuning"] + outcome.timing["sampling"]
         study.note(
