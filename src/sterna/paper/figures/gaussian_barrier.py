@@ -98,7 +98,7 @@ FIGURE = PaperFigure(
     label="fig_gaussian_communication",
     caption="Local barrier of Gaussian models with d = 8, and global barrier against d, beside the closed form.",
     quick_seconds=15,
-    full_seconds=90,
+    full_seconds=120,
     share="the paper's scans; tuning is added. Its τ = 2, 10, 100 is taken for 1/σ.",
     compute=compute,
     draw=draw,

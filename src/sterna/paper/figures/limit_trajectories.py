@@ -93,7 +93,7 @@ FIGURE = PaperFigure(
     label="fig_trajectory_Z",
     caption="Trajectories of the scaling limit of non-reversible PT for Λ = 1 and Λ = 10.",
     quick_seconds=2,
-    full_seconds=2,
+    full_seconds=4,
     compute=compute,
     draw=draw,
     claims=claims,
