@@ -350,7 +350,7 @@ FAULTS = [
     ("schedule-mixture", "converge", scaled("pairs", "beta", 0.1, round=6)),
     ("all-models", ": rejections", noisy_rejections),
     ("all-models", "λ has a peak", PEAKLESS),
-    ("all-models", "λ has no peak", scaled("pairs", "rejection", 4.0, pair=15)),
+    ("all-models", "high and narrow", set_to("curves", "local", 1.0, label="change_point")),
     ("all-models", "evidence converges", scaled("rounds", "evidence", 3.0, round=6)),
     ("all-models", "evidence converges", set_to("rounds", "error", np.nan)),
     ("exploration", "consistent", scaled("totals", "sum", 1.5, passes=0.5)),
