@@ -239,7 +239,7 @@ def copy_number():
     copies_of = np.where((np.arange(60) > 50) & (np.arange(60) < 54), 1.5, 1.0)
     at = np.log(gc) + 1.0
     reads = np.exp(5.4 + 3.0 * at - 3.0 * at * at) * copies_of
-    bins = {"chromosome": np.repeat([1, 2, 3], 20), "reads": np.roll(reads, -20), "gc": np.roll(gc, -20)}
+    bins = {"chromosome": np.repeat(["1", "2", "X"], 20), "reads": np.roll(reads, -20), "gc": np.roll(gc, -20)}
     return {"draws": table(heads, rows), "methods": table(METHODS, methods), "bins": bins}
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CHROMOSOME = 2
 LINES = 150
+TEMPERED = ("NRPT, 50 chains", "NRPT, 25 chains")
 
 
 def draw(tables: Tables) -> Figure:
@@ -87,16 +88,23 @@ def _draw_chromosome(axes: Axes, tables: Tables, upper: bool, title: str) -> Non
     axes.set_ylim(0, 1.25 * max(float(np.quantile(corrected, 0.99)), states.max()))
 
 
+def best_draw(tables: Tables, upper: bool) -> dict[str, float] | None:
+    """Return the draw of NRPT in a mode that has the largest likelihood."""
+    found: list[dict[str, float]] = []
+    for method in TEMPERED:
+        part, chosen = select(tables["draws"], method=method), in_upper_mode(tables, method) == upper
+        if chosen.any():
+            found.append(row_of(part, int(np.flatnonzero(chosen)[part["log_likelihood"][chosen].argmax()])))
+    return max(found, key=lambda row: row["log_likelihood"], default=None)
+
+
 def explanation(tables: Tables, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """Return bins, corrected reads and copy numbers of a chromosome, by the best draw in a mode."""
-    method = "NRPT, 50 chains"
-    part = select(tables["draws"], method=method)
-    chosen = np.flatnonzero(in_upper_mode(tables, method) == upper)
-    bins = tables["bins"]
-    own = np.flatnonzero(bins["chromosome"] == CHROMOSOME) if len(bins["reads"]) else np.zeros(0, dtype=int)
-    if len(chosen) == 0 or len(own) == 0:
+    row, bins = best_draw(tables, upper), tables["bins"]
+    # a file of bins has names, such as X, among the numbers
+    own = np.flatnonzero(bins["chromosome"].astype(str) == str(CHROMOSOME))
+    if row is None:
         return None
-    row = row_of(part, int(chosen[part["log_likelihood"][chosen].argmax()]))
     kept = np.flatnonzero((bins["reads"][own] > 0) & (bins["gc"][own] > 0))
     if len(kept) == 0:
         return None

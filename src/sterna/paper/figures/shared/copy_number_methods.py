@@ -13,6 +13,8 @@ from sterna.paper.study import Study
 from sterna.types import BoolArray
 
 SHOWN = 1000
+# Modes differ in their log-likelihood by much less, and draws that have not reached them by thousands.
+REACHED = 300.0
 SHARE = "the paper's 5000 scans for each method; MMV-DEO is left out"
 PARAMETERS = ("switch_rate", "f_0", "f_1", "f_2", "sd", "sd_slope", "p")
 
@@ -58,12 +60,13 @@ def in_upper_mode(tables: Tables, method: str) -> BoolArray:
     """Return which draws of a method belong to the doubled genome: f_0 is lower by log 2 there.
 
     The two modes are told apart by the middle between the highest and the lowest f_0 of all tempered draws, and only if
-    these are further apart than half of log 2.
+    these are further apart than half of log 2. A draw whose likelihood is far below the best has not reached any mode.
     """
     draws = tables["draws"]
+    lowest = draws["log_likelihood"].max() - REACHED
     tempered = np.array(["NRPT" in name for name in draws["method"].tolist()])
-    low, high = np.quantile(draws["f_0"][tempered], [0.01, 0.99])
-    own = select(draws, method=method)["f_0"]
+    low, high = np.quantile(draws["f_0"][tempered & (draws["log_likelihood"] > lowest)], [0.01, 0.99])
+    own = select(draws, method=method)
     if high - low < 0.5 * np.log(2.0):
-        return np.zeros(len(own), dtype=np.bool_)
-    return np.asarray(own < 0.5 * (low + high))
+        return np.zeros(len(own["f_0"]), dtype=np.bool_)
+    return np.asarray((own["f_0"] < 0.5 * (low + high)) & (own["log_likelihood"] > lowest))
