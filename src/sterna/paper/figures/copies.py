@@ -84,9 +84,11 @@ def draw(tables: Tables) -> Figure:
             name = f"{one.passes * factor:g} passes"
             plot_estimates(upper, part["copies"], part["rate"], errors, color=colour, markersize=4, label=name)
             plot_estimates(lower, part["copies"], part["acceptance"], color=colour, markersize=4)
-        upper.axvline(one.best, color=GREY, linestyle=":", label="the paper's optimum")
+        upper.axvline(one.best, ymax=0.72, color=GREY, linestyle=":", label="the paper's optimum")
         upper.set_title(one.title)
-        upper.set_ylim(0, 1.45 * select(tables["rates"], model=model)["rate"].max())
+        # room for the legend
+        whole = select(tables["rates"], model=model)
+        upper.set_ylim(0, 1.4 * (whole["rate"] * (1.0 + 1.0 / np.sqrt(np.maximum(whole["restarts"], 1)))).max())
         upper.legend(fontsize=7.5, loc="upper center", ncols=2)
         lower.set_ylim(0, 1)
         whole_numbers(lower).set_xlabel(f"copies k, of {CORES}/k chains each")
