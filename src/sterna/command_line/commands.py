@@ -18,6 +18,7 @@ import click
 
 from sterna.command_line.other_options import explained
 from sterna.command_line.output import OutputError, close_streams, is_from, prepare_streams, write_error, write_out
+from sterna.command_line.paper import paper
 from sterna.command_line.spelling import for_command_line, result_for_command_line
 from sterna.command_line.versions import print_versions
 
@@ -182,40 +183,7 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: 
     )
 
 
-@commands.command(short_help="Reproduce a table of the paper.")
-@click.argument("table", metavar="table1|table2")
-@click.option("--quick", is_flag=True, help="About a minute, with far fewer scans than in the paper.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only this model, or method of table2.")
-@click.option("--data", default=None, metavar="DIR", help="Folder with data of the models.  [default: simulated]")
-@click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
-@click.option("--format", "form", default="text", type=click.Choice(["text", "csv", "json"]), show_default=True)
-def paper(table: str, quick: bool, only: tuple[str, ...], data: str | None, seed: int, form: str) -> None:
-    """Reproduce a result of the paper: table1 (all models) or table2 (NRPT, NRPT+SCM, ARR and MMV on four of them).
-
-    Columns are the numbers of observations n, variables d and chains N; the sum of rejections, which is the paper's
-    estimate of the barrier, and the barrier corrected for saturation; the mean acceptance rate of swaps; and the number
-    of restarts with the number implied by the rejections. A column named paper has the paper's value of the column
-    before it; the paper's acceptance of ARR and MMV counts a further pair that always swaps.
-    """
-    from sterna.errors import OptionError
-    from sterna.models.data import FOLDER
-    from sterna.paper.runs import as_csv, as_json, as_line, choose, columns_of, run_case
-    from sterna.paper.tables import TABLES
-
-    if table not in TABLES:
-        raise OptionError(f"sterna paper {table}: there is no such table; choose {' or '.join(TABLES)}.")
-    if data is not None:
-        os.environ[FOLDER] = data
-    cases = choose(TABLES[table], only)
-    columns, found = columns_of(cases), []
-    # rows are printed as soon as they are finished, because some take long
-    write_row = write_out if form == "text" else write_error
-    write_row(as_line(columns, None))
-    for case in cases:
-        found.append(run_case(case, quick, seed))
-        write_row(as_line(columns, found[-1]))
-    if form != "text":
-        write_out(as_csv(found).rstrip("\n") if form == "csv" else as_json(found))
+commands.add_command(paper)
 
 
 @commands.command()

@@ -1,1 +1,1 @@
-"""The paper's results, reproduced: `sterna paper table1`, `sterna paper table2`."""
+"""The paper's tables and figures, reproduced: `sterna paper list`."""
