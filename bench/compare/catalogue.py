@@ -34,14 +34,16 @@ PACKAGES = {
 }
 
 
-def problems() -> dict[str, Problem]:
-    """Return the problems by name, in their order."""
+def problem_of(name: str) -> Problem:
+    """Build the problem of this name."""
     import problems_data
     import problems_modes
 
-    found = problems_modes.PROBLEMS | problems_data.PROBLEMS
-    assert sorted(found) == sorted(ORDER), "ORDER names every problem once"
-    return {name: found[name] for name in ORDER}
+    built = problems_modes.PROBLEMS | problems_data.PROBLEMS
+    assert sorted(built) == sorted(ORDER), "ORDER names every problem once"
+    problem = built[name]()
+    assert problem.name == name, f"{problem.name} is called {name} in its table"
+    return problem
 
 
 def skipped(problem: str, package: str) -> str | None:

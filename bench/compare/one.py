@@ -5,16 +5,21 @@ import importlib
 import json
 import math
 import warnings
+from pathlib import Path
 
-import arviz
 import numpy as np
-from catalogue import PACKAGES, problems
-from problem import Outcome, Problem, Settings, clock
+from catalogue import PACKAGES, problem_of
+from problem import BEGAN, ENDED, Outcome, Problem, Settings, clock
 
 
 def measures(problem: Problem, outcome: Outcome, exact: float) -> dict[str, float | None]:
     """Return the errors of what a package found."""
-    found = {"log_evidence": finite(outcome.log_evidence), "stated": finite(outcome.error), "log_z_error": None, "weight_error": None}
+    found = {
+        "log_evidence": finite(outcome.log_evidence),
+        "stated": finite(outcome.error),
+        "log_z_error": None,
+        "weight_error": None,
+    }
     if outcome.log_evidence is not None:
         found["log_z_error"] = finite(outcome.log_evidence - exact)
     if problem.mode_of is not None:
@@ -30,6 +35,8 @@ def effective(outcome: Outcome) -> float:
     """Return the effective size that a package states, or the bulk one of the worst coordinate of its chains."""
     if outcome.ess is not None:
         return outcome.ess
+    import arviz  # after the run: it takes seconds to import
+
     chains = np.asarray(outcome.draws)
     return min(float(arviz.ess(np.ascontiguousarray(chains[..., i]))) for i in range(chains.shape[-1]))
 
@@ -41,21 +48,24 @@ def finite(value: float | None) -> float | None:
 
 def one(problem_name: str, package: str, seed: int, settings: Settings, planted: float = 0.0) -> dict[str, object]:
     """Run and measure; `planted` is added to the exact log evidence, to see whether the table would show it."""
-    problem = problems()[problem_name]
+    problem = problem_of(problem_name)
     # what a package imports is no part of its time
     module = importlib.import_module(f"packages.{PACKAGES[package]}")
     np.seterr(all="ignore")
     warnings.simplefilter("ignore")
+    # tells the runner that the limit counts from now
+    Path(BEGAN).touch()
     began = clock()
     outcome = module.run(problem, seed, settings)
     total = clock() - began
+    Path(ENDED).touch()
     compiling = min(outcome.compile_seconds, total)
     return {
         "seconds": total - compiling,
         "compile": compiling,
         "evaluations": outcome.evaluations,
         "ess": finite(effective(outcome)),
-        "warnings": outcome.warnings,
+        "warnings": [warning[:200] for warning in outcome.warnings],
         **measures(problem, outcome, problem.log_evidence + planted),
     }
 

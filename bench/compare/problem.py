@@ -17,6 +17,9 @@ FloatArray = Any
 # CPU time, if the machine has other work to do: with one thread it is what the clock on the wall shows when it has not.
 clock = time.process_time if os.environ.get("COMPARE_CLOCK") == "cpu" else time.perf_counter
 
+# The files by which a run tells that it has begun, after its imports, and that it is done but for the measures.
+BEGAN, ENDED = "began", "ended"
+
 
 @dataclass(frozen=True)
 class Prior:
@@ -162,8 +165,8 @@ class Outcome:
     error: float | None = None
     """The standard error that the package states."""
     compile_seconds: float = 0.0
-    warnings: int = 0
-    """How many warnings say that the result is not to be believed; only sterna's are counted."""
+    warnings: tuple[str, ...] = ()
+    """What the package says against its own result; only sterna's are known."""
 
 
 def kish(weights: FloatArray) -> float:

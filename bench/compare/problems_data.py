@@ -1,6 +1,7 @@
 """Problems with one mode or a curved one, and with data."""
 
 import math
+from functools import partial
 
 import calibration_cases
 import honesty_exact as exact
@@ -137,8 +138,9 @@ def ode() -> Problem:
         slow, gap = xp.minimum(beta, delta), xp.maximum(xp.abs(beta - delta), 1e-12)
         elapsed = times - t0
         # a curve that overflows has zero likelihood: exponents are cut where squares are still finite
-        curve = -km0 * xp.exp(xp.clip(-slow * elapsed, -300.0, 300.0)) * xp.expm1(xp.clip(-gap * elapsed, -300.0, 300.0))
-        square = xp.sum(xp.clip((observations - curve / gap) / sigma, -1e100, 1e100) ** 2)
+        decay, rise = xp.clip(-slow * elapsed, -300.0, 300.0), xp.clip(-gap * elapsed, -300.0, 300.0)
+        curve = -km0 * xp.exp(decay) * xp.expm1(rise) / gap
+        square = xp.sum(xp.clip((observations - curve) / sigma, -1e100, 1e100) ** 2)
         return -0.5 * square - n * (xp.log(sigma) + 0.5 * math.log(2.0 * math.pi))
 
     def target() -> sterna.Target:
@@ -178,8 +180,11 @@ def slow_normal() -> Problem:
 
 
 PROBLEMS = {
-    problem.name: problem
-    for problem in (
-        rosenbrock(2), rosenbrock(10), product(), change_point(), label_switching(), ode(), slow_normal(),
-    )
-}  # fmt: skip
+    "Rosenbrock, d=2": partial(rosenbrock, 2),
+    "Rosenbrock, d=10": partial(rosenbrock, 10),
+    "product, d=2": product,
+    "change point, d=3": change_point,
+    "label switching, d=5": label_switching,
+    "ODE, d=5": ode,
+    "slow: correlated, d=6": slow_normal,
+}

@@ -1,6 +1,7 @@
 """The two log evidences that are not exact, by importance sampling: `python bench/compare/references.py` (a minute).
 
-No sampler of the comparison takes part. Proposals are Student mixtures around a mode and its mirror image, and the prior.
+No sampler of the comparison takes part. Proposals are Student distributions around a mode and its mirror image, and the
+prior.
 """
 
 import math
@@ -13,10 +14,10 @@ from scipy.special import logsumexp
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "tests" / "tools")]
 
-import problems_data
-from ode_truth import ode_truth
+import problems_data  # noqa: E402
+from ode_truth import ode_truth  # noqa: E402
 
-from sterna.models.ode import simulate
+from sterna.models.ode import simulate  # noqa: E402
 
 DRAWS, BLOCK = 4_000_000, 20_000
 
@@ -60,5 +61,5 @@ def labels_by_importance(seed: int = 1) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    print("labels: %.5f ± %.5f" % labels_by_importance())
-    print("ode: %.5f ± %.5f" % ode_truth(*simulate(), draws=400_000)[:2])
+    print("labels: {:.5f} ± {:.5f}".format(*labels_by_importance()))
+    print("ode: {:.5f} ± {:.5f}".format(*ode_truth(*simulate(), draws=400_000)[:2]))

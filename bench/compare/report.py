@@ -12,7 +12,7 @@ from typing import Any
 from catalogue import ORDER, PACKAGES, skipped
 
 Row = dict[str, Any]
-DASH = "–"
+DASH = "-"
 GOAL = 0.1
 # A mean error that is so many stated errors large, and no smaller than WRONG, is a wrong answer.
 WRONG_ERRORS, WRONG = 4.0, 0.1
@@ -107,7 +107,7 @@ def line_of(problem: str, package: str, rows: list[Row]) -> Line:
         seconds,
         seconds + max(all_of("compile")),
         to_goal,
-        sum(row["warnings"] > 0 for row in finished),
+        sum(bool(row["warnings"]) for row in finished),
         why,
     )
 
@@ -161,7 +161,7 @@ def markdown(rows: list[Row]) -> str:
     clocks = " and ".join(sorted({row["clock"] for row in rows}))
     parts = [
         "# Comparison",
-        f"Runs: {len(rows)}, ended after {', '.join(limits)} of {clocks} time. Columns and settings: bench/compare/README.md.",
+        f"{len(rows)} runs, each of at most {', '.join(limits)} of {clocks} time. See bench/compare/README.md.",
     ]
     for problem in ORDER:
         some = [line for line in lines if line.problem == problem]
@@ -192,7 +192,8 @@ def in_short(row: Row) -> str:
     error = f"log Z off by {row['log_z_error']:+.3f}" if row["log_z_error"] is not None else "no log Z"
     stated = f" ± {row['stated']:.3f}" if row["stated"] is not None else ""
     weights = f", weights by {row['weight_error']:.3f}" if row["weight_error"] is not None else ""
-    return f"{error}{stated}{weights}, {row['evaluations']} evaluations, {row['seconds']:.1f} s + {row['compile']:.1f} s"
+    times = f"{row['seconds']:.1f} s + {row['compile']:.1f} s"
+    return f"{error}{stated}{weights}, {row['evaluations']} evaluations, {times}"
 
 
 def write(file: Path, folder: Path) -> None:

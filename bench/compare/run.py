@@ -1,6 +1,7 @@
 """Run all packages on all problems, one process at a time: `make compare`, or `python bench/compare/run.py --quick`.
 
-Every finished run is a line of `runs.jsonl`. What is there is not run again, so an interrupted comparison continues where it was.
+Every finished run is a line of `runs.jsonl`. What is there is not run again, so an interrupted comparison continues
+where it was.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 import psutil
 import report
 from catalogue import ORDER, PACKAGES, QUICK, skipped
+from problem import BEGAN, ENDED
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "compare"
@@ -25,12 +27,16 @@ QUICK_LIMIT = 20.0
 MEMORY = 4 * 2**30
 # Seconds between two looks at a run.
 LOOK = 0.1
-# A run is given this much beside its limit, for the imports, the exact answers and the measures.
-SPARE = 60.0
+# Imports and exact answers may take this long, and so may the measures of a run that is done in time.
+SPARE = 120.0
 ONE_THREAD = {
-    name: "1"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-} | {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1", "JAX_PLATFORMS": "cpu"}
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "JAX_PLATFORMS": "cpu",
+}
 
 
 @dataclass(frozen=True)
@@ -74,15 +80,18 @@ def used(process: psutil.Process, cpu: bool, began: float) -> tuple[float, int]:
     return seconds if cpu else time.perf_counter() - began, memory
 
 
-def watch(process: subprocess.Popen, limit: float, cpu: bool) -> str | None:
+def watch(process: subprocess.Popen, folder: Path, limit: float, cpu: bool) -> str | None:
     """Wait for a run; return why it was ended, if it was."""
-    began, seen = time.perf_counter(), psutil.Process(process.pid)
+    began, seen, before = time.perf_counter(), psutil.Process(process.pid), None
     while process.poll() is None:
         try:
             seconds, memory = used(seen, cpu, began)
         except psutil.NoSuchProcess:
             continue
-        why = "memory" if memory > MEMORY else "time" if seconds > limit + SPARE else None
+        if before is None and (folder / BEGAN).exists():
+            before = seconds
+        late = seconds > SPARE if before is None else seconds > before + limit and not (folder / ENDED).exists()
+        why = "memory" if memory > MEMORY else "time" if late or seconds > limit + 2 * SPARE else None
         if why:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -102,7 +111,7 @@ def run(key: Key, limit: float, cpu: bool, planted: float) -> dict[str, object]:
             command, stdout=out, stderr=subprocess.STDOUT, cwd=folder, env=environment, start_new_session=True
         )
         try:
-            why = watch(process, limit, cpu)
+            why = watch(process, Path(folder), limit, cpu)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -129,7 +138,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--problems", nargs="+", choices=list(ORDER))
     parser.add_argument("--cpu", action="store_true", help="measure and limit CPU time, on a machine that is not idle")
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--planted", type=float, default=0.0, help="add this to the exact log Z, to see it in the table")
+    parser.add_argument("--planted", type=float, default=0.0, help="add this to the exact log Z")
     return parser.parse_args()
 
 
@@ -144,7 +153,8 @@ def main() -> None:
     keys = [key for key in plan(seeds, given.quick, problems, given.only) if key not in done(file, limit)]
     for number, key in enumerate(keys, 1):
         if time.monotonic() > end:
-            print(f"{given.hours:g} hours are over: {len(keys) - number + 1} runs are missing; the same command continues.")
+            missing = len(keys) - number + 1
+            print(f"{given.hours:g} hours are over, {missing} runs are missing; the same command continues.")
             break
         row = run(key, limit, given.cpu, given.planted)
         with file.open("a") as lines:

@@ -1,12 +1,13 @@
-"""ptemcee: adaptive parallel tempering of ensembles from beta = 1 to 0 (`Tmax=inf`, "a safe bet" of its documentation)."""
+"""ptemcee: adaptive parallel tempering of ensembles; `Tmax=inf`, which is beta = 0, is its "safe bet"."""
 
 import numpy as np
 from problem import Counted, Outcome, Problem, Settings, clock
 
 # the last release, of 2018, needs names that NumPy has dropped since
-np.float, np.trapz = float, np.trapezoid  # type: ignore[attr-defined]
+for _old, _new in (("float", float), ("trapz", np.trapezoid)):
+    setattr(np, _old, _new)
 
-import ptemcee
+import ptemcee  # noqa: E402
 
 TEMPERATURES, WALKERS, STEPS = 20, 100, 10
 

@@ -84,6 +84,4 @@ def run(problem: Problem, seed: int, settings: Settings) -> Outcome:
     ratios = np.exp(logs - logs.max())
     log_z = float(logs.max() + math.log(ratios.mean()))
     error = float(ratios.std(ddof=1) / ratios.mean() / math.sqrt(CHAINS))
-    return Outcome(
-        chains, Counting.evaluations, log_evidence=log_z, error=error, compile_seconds=Counting.compiling
-    )
+    return Outcome(chains, Counting.evaluations, log_evidence=log_z, error=error, compile_seconds=Counting.compiling)

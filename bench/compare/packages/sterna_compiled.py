@@ -31,5 +31,5 @@ def outcome_of(result: sterna.Result, compile_seconds: float) -> Outcome:
         log_evidence=float(result.log_evidence.value),
         error=float(result.log_evidence.error),
         compile_seconds=compile_seconds,
-        warnings=len(result.warnings),
+        warnings=tuple(map(str, result.warnings)),
     )

@@ -1,9 +1,9 @@
 """sterna with its default settings and the Python function that all other packages call."""
 
-from packages.sterna_compiled import sample
 from problem import Outcome, Problem, Settings
 
 import sterna
+from packages.sterna_compiled import sample
 
 
 def run(problem: Problem, seed: int, settings: Settings) -> Outcome:

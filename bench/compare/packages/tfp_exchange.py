@@ -44,9 +44,7 @@ def run(problem: Problem, seed: int, settings: Settings) -> Outcome:
             rates = jnp.exp(jnp.minimum(0.0, results.pre_swap_replica_results.log_accept_ratio))
             return rates, results.post_swap_replica_states[0]
 
-        _, (rates, all_states) = tfp.mcmc.sample_chain(
-            block, states, kernel=kernel, trace_fn=traced, seed=key
-        )
+        _, (rates, all_states) = tfp.mcmc.sample_chain(block, states, kernel=kernel, trace_fn=traced, seed=key)
         return all_states[:, 0], all_states[-1], rates.mean(axis=(0, 2))
 
     key, rng = jax.random.key(seed), np.random.default_rng(seed)
