@@ -144,6 +144,8 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     given = parse()
+    # ends the run that is under way, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     limit = given.limit or (QUICK_LIMIT if given.quick else 300.0)
     seeds = given.seeds or (1 if given.quick else 3)
     out = given.out / "quick" if given.quick else given.out

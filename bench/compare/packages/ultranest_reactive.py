@@ -18,7 +18,8 @@ def run(problem: Problem, seed: int, settings: Settings) -> Outcome:
             nsteps=2 * problem.dimension, generate_direction=steps.generate_mixture_random_direction
         )
     live = {"min_num_live_points": 100, "dlogz": 1.0, "dKL": 1.0, "min_ess": 50} if settings.quick else {}
-    result = sampler.run(show_status=False, viz_callback=False, **live)
+    # as in the tour of its documentation
+    result = sampler.run(max_num_improvement_loops=3, show_status=False, viz_callback=False, **live)
     weighted = result["weighted_samples"]
     weights = np.asarray(weighted["weights"])
     return Outcome(
