@@ -7,8 +7,8 @@ import json
 import tempfile
 from pathlib import Path
 
-import report
 import run
+import table
 
 KEY = run.Key("equal modes, d=2", "dynesty", 1, True)
 
@@ -19,7 +19,7 @@ def table_of(*rows: dict[str, object]) -> str:
         file = Path(folder, "runs.jsonl")
         # the last line was cut off by a crash
         file.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"problem": "equal')
-        return report.markdown(report.read(file))
+        return table.markdown(table.read(file))
 
 
 def check(name: str, passed: bool) -> None:
@@ -34,13 +34,13 @@ def main() -> None:
     # 4 stated errors: a false alarm of 6e-5
     check("a right answer is not called wrong", "wrong" not in table_of(right))
     check("a planted wrong log Z is called wrong", "**wrong**" in table_of(wrong))
-    check("the larger error counts", report.line_of(KEY.problem, KEY.package, [right, wrong]).log_z_error > 3.0)
+    check("the larger error counts", table.line_of(KEY.problem, KEY.package, [right, wrong]).log_z_error > 3.0)
     known = dict(right, log_z_error=0.2, stated=0.3, seconds=2.0)
     twice = dict(known, seed=2, log_z_error=-0.2)
-    line = report.line_of(KEY.problem, KEY.package, [known, twice])
+    line = table.line_of(KEY.problem, KEY.package, [known, twice])
     check("seconds to 0.1 follow the square root law", abs(line.to_goal - 2.0 * 3.0**2) < 1e-9)
     scattered = dict(known, stated=0.01)
-    line = report.line_of(KEY.problem, KEY.package, [scattered, dict(scattered, seed=2, log_z_error=-0.2)])
+    line = table.line_of(KEY.problem, KEY.package, [scattered, dict(scattered, seed=2, log_z_error=-0.2)])
     check("the scatter counts if it is larger than what is stated", abs(line.to_goal - 2.0 * 2.0**2) < 1e-9)
     ended = run.run(KEY, 0.01, True, 0.0)
     check("a run that takes too long is ended", ended["status"] == "ended" and "1 of 1 ended (time)" in table_of(ended))

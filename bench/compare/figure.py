@@ -8,7 +8,7 @@ import numpy as np
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from report import Line
+from table import Line
 
 # Okabe and Ito's colours, which the colour-blind tell apart, with shapes that differ as well.
 STYLES = {

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
-import report
+import table
 from catalogue import ORDER, PACKAGES, QUICK, skipped
 from problem import BEGAN, ENDED
 
@@ -61,7 +61,7 @@ def plan(seeds: int, quick: bool, problems: list[str], packages: list[str]) -> I
 def done(file: Path, limit: float) -> set[Key]:
     """Return what need not be run; a run that was ended counts if it would be ended as early again."""
     found = set()
-    for row in report.read(file):
+    for row in table.read(file):
         if row["status"] != "ended" or row["limit"] >= limit:
             found.add(Key(row["problem"], row["package"], row["seed"], row["quick"]))
     return found
@@ -161,8 +161,8 @@ def main() -> None:
         row = run(key, limit, given.cpu, given.planted)
         with file.open("a") as lines:
             lines.write(json.dumps(row) + "\n")
-        print(f"{number}/{len(keys)} {key.problem}, {key.package}, seed {key.seed}: {report.in_short(row)}", flush=True)
-    report.write(file, out)
+        print(f"{number}/{len(keys)} {key.problem}, {key.package}, seed {key.seed}: {table.in_short(row)}", flush=True)
+    table.write(file, out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables and a figure from finished runs: `python bench/compare/report.py [FOLDER]`."""
+"""Tables and a figure from finished runs: `python bench/compare/table.py [FOLDER]`."""
 
 import csv
 import json
