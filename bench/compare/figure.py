@@ -26,15 +26,20 @@ STYLES = {
 
 
 def draw(lines: list[Line], file: Path) -> None:
-    """Draw filled marks for right answers and hollow ones for wrong ones; packages without log Z are not shown."""
+    """Draw filled marks for right answers, hollow ones for wrong ones; packages without log Z are not shown."""
     problems = list(dict.fromkeys(line.problem for line in lines))
     figure, axes = plt.subplots(figsize=(9.0, 1.5 + 0.42 * len(problems)), layout="constrained")
     for row in range(0, len(problems), 2):
         axes.axhspan(row - 0.5, row + 0.5, color="#f2f2f2", zorder=0)
+    # runs that were all ended are beyond the right-most answer
+    edge = 5.0 * max((line.to_goal for line in lines if line.to_goal), default=1.0)
+    if any(line.ended == line.runs for line in lines):
+        axes.axvline(edge / 2.2, color="#888888", linewidth=0.8, linestyle=":")
+        axes.text(edge, -0.6, "ended", ha="center", va="bottom", color="#555555")
     for place, (package, (colour, shape)) in enumerate(STYLES.items()):
-        shown = [line for line in lines if line.package == package and line.to_goal]
+        shown = [line for line in lines if line.package == package and (line.to_goal or line.ended == line.runs)]
         rows = np.array([problems.index(line.problem) for line in shown]) + 0.07 * (place - len(STYLES) / 2)
-        values = np.array([line.to_goal for line in shown])
+        values = np.array([line.to_goal or edge for line in shown])
         wrong = np.array([line.wrong for line in shown], dtype=bool)
         size = 90 if shape == "*" else 40
         for mask, face in ((~wrong, colour), (wrong, "none")):

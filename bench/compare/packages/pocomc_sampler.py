@@ -12,11 +12,11 @@ def run(problem: Problem, seed: int, settings: Settings) -> Outcome:
         for normal, a, b in zip(prior.is_normal, prior.first, prior.second, strict=True)
     ]
     counted = Counted(problem.plain())
-    small = {"n_effective": 128, "n_active": 64} if settings.quick else {}
+    small = {"n_effective": 128, "n_active": 64, "flow": "maf3"} if settings.quick else {}
     sampler = pocomc.Sampler(
         pocomc.Prior(families), counted, n_dim=problem.dimension, vectorize=False, random_state=seed, **small
     )
-    sampler.run(progress=False, **({"n_total": 512, "n_evidence": 512} if settings.quick else {}))
+    sampler.run(progress=False, **({"n_total": 256, "n_evidence": 256} if settings.quick else {}))
     draws, weights, _, _ = sampler.posterior()
     log_z, error = sampler.evidence()
     return Outcome(draws, counted.calls, kish(weights), weights, float(log_z), float(error))
