@@ -6,7 +6,7 @@ COMPILE := from sterna import Normal, sample; sample(lambda x: -x * x, {"x": Nor
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint engine hooks coverage release laws figures evidence honesty chains explorers ising models theory bench clean
+.PHONY: demo test lint engine hooks coverage release laws figures evidence honesty chains explorers ising models theory bench compare clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/transmitter.py
@@ -82,6 +82,10 @@ bench: $(VENV)/.developing
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/startup.py
 
+# All packages on all problems, at most 8 hours; OPTIONS="--quick" takes minutes. bench/compare/README.md.
+compare: .cache/compare/.installed
+	.cache/compare/bin/python bench/compare/run.py $(OPTIONS)
+
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache bench/build
 	find . -name __pycache__ -prune -exec rm -rf {} +
@@ -89,6 +93,13 @@ clean:
 $(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "sterna needs Python 3.11 or newer, but none was found on the path. Install it, or write make PYTHON=/path/to/python."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+.cache/compare/.installed: bench/compare/requirements.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "sterna needs Python 3.11 or newer: write make PYTHON=/path/to/python."; exit 1; }
+	$(PYTHON) -m venv .cache/compare
+	@echo "Installing the packages to compare with into .cache/compare (a few minutes the first time) ..."
+	@.cache/compare/bin/python -m pip install --quiet --disable-pip-version-check -r bench/compare/requirements.txt -e .
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml

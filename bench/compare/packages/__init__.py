@@ -1,0 +1,1 @@
+"""One short file per package: `run(problem, seed, settings)` returns an `Outcome`."""
