@@ -42,6 +42,10 @@ def main() -> None:
     scattered = dict(known, stated=0.01)
     line = table.line_of(KEY.problem, KEY.package, [scattered, dict(scattered, seed=2, log_z_error=-0.2)])
     check("the scatter counts if it is larger than what is stated", abs(line.to_goal - 2.0 * 2.0**2) < 1e-9)
+    one_mode = dict(right, weight_error=0.5, ess=100.0)
+    check("a lost mode is called wrong", "**wrong**" in table_of(one_mode))
+    few = dict(right, weight_error=0.15, ess=8.0)
+    check("what few effective draws explain is not called wrong", "wrong" not in table_of(few))
     ended = run.run(KEY, 0.01, True, 0.0)
     check("a run that takes too long is ended", ended["status"] == "ended" and "1 of 1 ended (time)" in table_of(ended))
     run.MEMORY = 2**20

@@ -28,7 +28,7 @@ STYLES = {
 def draw(lines: list[Line], file: Path) -> None:
     """Draw filled marks for right answers, hollow ones for wrong ones; packages without log Z are not shown."""
     problems = list(dict.fromkeys(line.problem for line in lines))
-    figure, axes = plt.subplots(figsize=(9.0, 1.5 + 0.42 * len(problems)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9.0, max(4.0, 1.5 + 0.42 * len(problems))), layout="constrained")
     for row in range(0, len(problems), 2):
         axes.axhspan(row - 0.5, row + 0.5, color="#f2f2f2", zorder=0)
     # runs that were all ended are beyond the right-most answer

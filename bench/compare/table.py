@@ -14,9 +14,8 @@ from catalogue import ORDER, PACKAGES, skipped
 Row = dict[str, Any]
 DASH = "-"
 GOAL = 0.1
-# A mean error that is so many stated errors large, and no smaller than WRONG, is a wrong answer.
+# An error that is so many stated errors large, and no smaller than WRONG, is a wrong answer.
 WRONG_ERRORS, WRONG = 4.0, 0.1
-WRONG_WEIGHT = 0.1
 # For packages that state no error.
 WRONG_UNSTATED = 0.5
 
@@ -47,11 +46,13 @@ class Line:
     warnings: int = 0
     """Runs that warn."""
     why: str = ""
+    wrong_weights: bool = False
+    """Whether the effective size of a run does not explain the error of its weights."""
 
     @property
     def wrong(self) -> bool:
         """Whether more time of the same would not give the right answer."""
-        if self.weight_error is not None and self.weight_error > WRONG_WEIGHT:
+        if self.wrong_weights:
             return True
         if self.log_z_error is None or self.log_z_error < WRONG:
             return False
@@ -68,6 +69,12 @@ def read(file: Path) -> list[Row]:
             continue
         found[row["problem"], row["package"], row["seed"], row["quick"]] = row
     return list(found.values())
+
+
+def has_wrong_weights(row: Row) -> bool:
+    """Whether a share is further off than its standard error allows, which is at most that of one half."""
+    error = 0.5 / math.sqrt(row["ess"]) if row["ess"] else 0.0
+    return row["weight_error"] is not None and row["weight_error"] > max(WRONG, WRONG_ERRORS * error)
 
 
 def line_of(problem: str, package: str, rows: list[Row]) -> Line:
@@ -109,6 +116,7 @@ def line_of(problem: str, package: str, rows: list[Row]) -> Line:
         to_goal,
         sum(bool(row["warnings"]) for row in finished),
         why,
+        any(map(has_wrong_weights, finished)),
     )
 
 
