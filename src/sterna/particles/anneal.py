@@ -18,6 +18,9 @@ from sterna.particles.next_beta import next_beta
 from sterna.particles.population import Population, Reweighted
 from sterna.types import BoolArray, FloatArray
 
+# The relative conditional effective sample size that a step leaves, unless a user gives another.
+THRESHOLD = 0.9999
+
 # Numbers from here on key the choice of states that are kept, beside those of resampling, which are numbers of steps.
 KEPT = 1 << 40
 
@@ -32,7 +35,7 @@ class Guide:
     """Betas, or None to choose them by `threshold`."""
     parameters: FloatArray | None = None
     """A row for each beta, or None to tune each row by the step before."""
-    threshold: float = 0.9999
+    threshold: float = THRESHOLD
     resample_below: float = 0.5
     """Resample if the effective sample size, relative to the number of particles, is lower; never if it is 0."""
     keeps_statistics: bool = False

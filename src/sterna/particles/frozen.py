@@ -2,13 +2,12 @@
 
 from sterna.errors import OptionError
 from sterna.particles.result import ParticleResult
-from sterna.particles.settings import ParticleSettings
 from sterna.run.runtime import Runtime
 
 
-def check_frozen(frozen: object, schedule: object, settings: ParticleSettings) -> ParticleResult | None:
+def check_frozen(frozen: object, schedule: object, n_rounds: object) -> ParticleResult | None:
     """Check what a user gave as `frozen`, before anything is compiled."""
-    ways = [name for name, given in (("schedule", schedule is not None), ("n_rounds", settings.n_rounds > 0)) if given]
+    ways = [name for name, given in (("schedule", schedule is not None), ("n_rounds", n_rounds != 0)) if given]
     if frozen is not None and not isinstance(frozen, ParticleResult):
         raise OptionError(f"frozen={frozen!r} is not a result of sterna.smc or sterna.ais: give one.")
     if frozen is not None and ways:

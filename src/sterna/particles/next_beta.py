@@ -1,4 +1,10 @@
-"""The next beta of an adaptive run: as far away as a given loss of effective particles allows (Zhou et al. 2016)."""
+"""The next beta, as far away as a given loss of effective particles allows (Zhou et al. 2016).
+
+The step is about the allowed length over the sample's standard deviation of the log-likelihood, which correlates with
+its mean if log-likelihoods are skewed. Summed over the steps of a population of N particles that chooses its own betas,
+this biases log Z by -1/(2 N) times the integral of the skewness over the length of the path, whatever the threshold.
+So a pilot chooses the betas, and another population follows them.
+"""
 
 import math
 

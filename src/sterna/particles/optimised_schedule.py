@@ -2,8 +2,8 @@
 
 The square of a step's length is the log of the mean square of its weights, scaled to mean one. To first order in the
 steps, the variance of log Z is the sum of these squares over the number of particles, and it is least if all steps
-have the same length. Rounds of 2, 4, 8, ... steps measure the lengths. Unlike steps that are chosen one at a time,
-they take a known number of evaluations, and the last population has nothing left to adapt.
+have the same length. Rounds of 2, 4, 8, ... steps measure the lengths. Unlike steps that a pilot chooses one at
+a time, they take a known number of evaluations.
 """
 
 import numpy as np

@@ -42,7 +42,7 @@ def facts(result: "ParticleResult") -> list[tuple[str, str]]:
     estimate, seconds = result.log_evidence, result.timing
     low, high = estimate.interval()
     interval = f" (95 %: {low:.3f} to {high:.3f})" if np.isfinite(estimate.error) else ""
-    unbiased = "Z is unbiased" if result.frozen else "steps or explorer were tuned on the way, so Z has a small bias"
+    unbiased = "Z is unbiased" if result.frozen else _why_biased(result)
     return [
         ("log evidence", f"{estimate}{interval}; {unbiased}"),
         ("weights", f"worth {1 / np.square(result.weights).sum():.0f} particles of equal weight at the target"),
@@ -57,6 +57,12 @@ def facts(result: "ParticleResult") -> list[tuple[str, str]]:
             f"{seconds['compile']:.1f} compiling, {seconds['tuning']:.1f} tuning, {seconds['sampling']:.1f} sampling",
         ),
     ]
+
+
+def _why_biased(result: "ParticleResult") -> str:
+    if result.settings.threshold is None:
+        return "the explorer was tuned on the way, so Z may have a small bias"
+    return "the population chose its own betas (n_pilot=0), so log Z has a bias, which may be as large as its error"
 
 
 def _zeros(result: "ParticleResult") -> str:

@@ -101,10 +101,10 @@ class ParticleResult:
     """Which family each resampled draw belongs to: (1, draws). A family descends from one of the first draws."""
     parameters: FloatArray = field(repr=False)
     """The explorer's parameters, a row for each beta."""
-    path_states: FloatArray = field(repr=False)
-    """States on the way, if they were kept: (steps, states, dimension)."""
+    population: int = field(repr=False)
+    """Number of the population, which distinguishes its random numbers from those of others with the same seed."""
     rounds: tuple[ParticleRound, ...] = field(repr=False)
-    """The populations before, if `n_rounds` was given."""
+    """The populations before: the pilot, or those of `n_rounds`."""
     evaluations: int
     gradient_evaluations: int
     timing: dict[str, float]
