@@ -228,6 +228,33 @@ def test_what_a_result_shows(capsys):
     assert result.summary["x[0]"]["ess"] > 10
 
 
+@pytest.mark.parametrize("n_particles", [2, 5, 8, 15])
+def test_few_particles_are_a_warning(n_particles):
+    result = smc(n_particles=n_particles)
+    assert f"There are only {n_particles} particles" in result.warnings[0]
+    assert ("unknown" in result.warnings[0]) == math.isnan(result.log_evidence.error)
+
+
+def test_hundreds_of_resamplings_have_an_error_or_a_warning():
+    result = smc(sterna.models.normal(1), n_particles=200, threshold=0.9999, resample_below=1)
+    assert result.resampled.sum() > 100
+    error = result.log_evidence.error
+    # steps of length 0.01 along a path of length log(5) / sqrt(2) = 1.14 have an error of at least
+    # sqrt(114) * 0.01 / sqrt(200) = 0.0075; a zero is what this looks for
+    assert (math.isnan(error) and "unknown" in result.warnings[0]) or error > 0.002
+
+
+def test_narrow_targets_in_few_steps():
+    result = sterna.ais(sterna.models.normal(50, precision=1e4), n_rounds=5, n_particles=100, progress=False)
+    assert math.isnan(result.log_evidence.error)
+    assert result.warnings
+
+
+def test_enormous_log_likelihoods():
+    target = sterna.Target(lambda x: -1e300 * x, {"x": sterna.Uniform(0, 1)})
+    assert smc(target, schedule=[0, 0.5, 1]).warnings
+
+
 def test_a_drawn_seed_is_noted():
     result = smc(seed=None)
     assert f"seed={result.settings.seed}" in result.notes[-1]

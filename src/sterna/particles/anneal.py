@@ -148,7 +148,7 @@ def _next_beta(population: Population, guide: Guide, beta: float, length: float,
     if guide.schedule is not None:
         return float(guide.schedule[number])
     log_likelihood = population.particles.log_likelihood
-    return next_beta(beta, population.weights, log_likelihood, guide.threshold, length)
+    return next_beta(beta, population.log_weights, log_likelihood, guide.threshold, length)
 
 
 def take_step(
@@ -186,9 +186,22 @@ def tuned_row(particles: Particles, row: FloatArray, statistics: FloatArray) -> 
 
 def correlation(before: FloatArray, after: FloatArray) -> float:
     """Return the correlation of two series, or NaN if one does not vary."""
-    first, second = before - before.mean(), after - after.mean()
-    scale = math.sqrt(float(first @ first)) * math.sqrt(float(second @ second))
-    return float(first @ second) / scale if scale > 0 else math.nan
+    first, second = _standardised(before), _standardised(after)
+    return float(first @ second) if first.any() and second.any() else math.nan
+
+
+def _standardised(series: FloatArray) -> FloatArray:
+    """Return a series with mean zero and sum of squares one, or zeros if it does not vary.
+
+    It is scaled before it is squared, because log-likelihoods of -1e300 have no square.
+    """
+    scaled = series / max(float(np.abs(series).max()), 1e-300)
+    centred = scaled - scaled.mean()
+    largest = float(np.abs(centred).max())
+    if largest == 0.0:
+        return np.zeros(len(series))
+    centred = centred / largest
+    return np.asarray(centred / math.sqrt(float(centred @ centred)))
 
 
 def _kept_states(population: Population, number: int, n_kept: int) -> FloatArray:

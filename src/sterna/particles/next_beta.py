@@ -20,7 +20,7 @@ SATURATED = 0.5
 
 
 def next_beta(
-    beta: float, weights: FloatArray, log_likelihood: FloatArray, threshold: float, guess: float = 1.0
+    beta: float, log_weights: FloatArray, log_likelihood: FloatArray, threshold: float, guess: float = 1.0
 ) -> float:
     """Return the beta at which the relative conditional effective sample size is `threshold`, at most 1.
 
@@ -30,7 +30,7 @@ def next_beta(
     allowed, longest = 1.0 - threshold, 1.0 - beta
 
     def loss(step: float) -> float:
-        return 1.0 - conditional_ess(weights, step * log_likelihood)
+        return 1.0 - conditional_ess(log_weights, step * log_likelihood)
 
     if loss(longest) <= allowed:
         return 1.0

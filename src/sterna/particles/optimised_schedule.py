@@ -13,13 +13,16 @@ from sterna.theory.monotone import monotone_cubic
 from sterna.tuning.schedule import update_schedule
 from sterna.types import FloatArray
 
+# A conditional effective sample size that rounds to 0 counts as this.
+SMALLEST = 1e-300
+
 
 def step_lengths(conditional_ess: FloatArray) -> FloatArray:
     """Return the lengths of steps from their conditional effective sample sizes, relative to the number of particles.
 
     For short steps it is the change of beta times the standard deviation of the log-likelihood.
     """
-    return np.asarray(np.sqrt(np.maximum(-np.log(conditional_ess), 0.0)))
+    return np.asarray(np.sqrt(np.maximum(-np.log(np.maximum(conditional_ess, SMALLEST)), 0.0)))
 
 
 def optimised_schedule(schedule: FloatArray, conditional_ess: FloatArray, n_steps: int) -> FloatArray:
