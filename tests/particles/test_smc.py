@@ -168,6 +168,15 @@ def test_likelihood_zero_almost_everywhere():
     assert (result.states < 0.1).all()
 
 
+def test_messages_name_the_function_and_the_option():
+    with pytest.raises(sterna.TargetError, match=r"smc\(\) got .* without a reference"):
+        sterna.smc(squares)
+    with pytest.raises(sterna.TargetError, match=r"ais\(\) got the int 3"):
+        sterna.ais(3)
+    with pytest.raises(sterna.OptionError, match="n_particles=1000000000000"):
+        smc(n_particles=10**12)
+
+
 def test_errors_name_the_cause():
     def everywhere(value):
         return sterna.Target(lambda x: value + 0.0 * x, {"x": sterna.Normal(0, 1)})
@@ -274,4 +283,5 @@ def test_other_explorers(explorer):
     chosen = sterna.Best(sterna.Slice(), sterna.Metropolis()) if explorer == "best" else explorer
     result = smc(sterna.models.normal(3), explorer=chosen, n_particles=500, n_rounds=5)
     assert abs(result.log_evidence.value - EXACT) <= 4 * result.log_evidence.error
-    assert smc(sterna.models.normal(3), explorer=chosen).n_steps > 1
+    again = smc(sterna.models.normal(3), explorer=chosen, frozen=result, seed=2)
+    assert np.array_equal(again.parameters, result.parameters)

@@ -25,8 +25,8 @@ def check_fits(frozen: ParticleResult, runtime: Runtime) -> None:
             f"frozen= is a result of {frozen.target.name} with {dimension} coordinates, and {runtime.target.name} has "
             f"{runtime.target.dimension}: give a result of the same target."
         )
-    if frozen.explorer != runtime.explorer.name or frozen.parameters.shape[1] != runtime.bound.n_parameters:
+    if frozen.given_explorer != runtime.explorer.name or frozen.parameters.shape[1] != runtime.bound.n_parameters:
         raise OptionError(
-            f"frozen= has parameters of the explorer {frozen.explorer}, and this run explores by "
+            f"frozen= has parameters of the explorer {frozen.given_explorer}, and this run explores by "
             f"{runtime.explorer.name}: give the same explorer."
         )

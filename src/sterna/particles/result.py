@@ -63,6 +63,7 @@ class ParticleResult:
     target: SampledTarget
     """Name and space of what was sampled, and `values(states)`, which turns states into variables."""
     explorer: str
+    """Name of the explorer, or of the part that `sterna.Best` has chosen."""
     settings: ParticleSettings
     frozen: bool
     """Whether schedule and explorer's parameters were fixed before the population was drawn: then Z is unbiased."""
@@ -101,6 +102,8 @@ class ParticleResult:
     """Which family each resampled draw belongs to: (1, draws). A family descends from one of the first draws."""
     parameters: FloatArray = field(repr=False)
     """The explorer's parameters, a row for each beta."""
+    given_explorer: str = field(repr=False)
+    """Name of the explorer with all its parts, whose parameters these are."""
     population: int = field(repr=False)
     """Number of the population, which distinguishes its random numbers from those of others with the same seed."""
     rounds: tuple[ParticleRound, ...] = field(repr=False)

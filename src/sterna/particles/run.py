@@ -213,6 +213,7 @@ def finish(
         log_likelihood=particles.log_likelihood[None].copy(),
         families=families.reshape(1, -1).astype(np.int64),
         parameters=parameters,
+        given_explorer=runtime.explorer.name,
         population=particles.number,
         rounds=work.rounds,
         evaluations=work.evaluations[0],

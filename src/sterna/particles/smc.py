@@ -103,8 +103,8 @@ def smc(
     options = ParticleOptions(
         n_particles, threshold, n_pilot, resample_below, explorations, rejuvenations, n_rounds, n_steps, seed, workers
     )
-    parts = target, reference, data, vectorized, prior
-    return _run_shown(parts, options, schedule, frozen, explorer, progress)
+    read_target = partial(as_target, target, reference, data, vectorized, prior, "smc")
+    return _run_shown(read_target, is_pymc(target), options, schedule, frozen, explorer, progress)
 
 
 @explains_keywords("sterna.ais", {})
@@ -144,24 +144,23 @@ def ais(
     options = ParticleOptions(
         n_particles, threshold, n_pilot, 0.0, explorations, rejuvenations, n_rounds, n_steps, seed, workers
     )
-    parts = target, reference, data, vectorized, prior
-    return _run_shown(parts, options, schedule, frozen, explorer, progress)
+    read_target = partial(as_target, target, reference, data, vectorized, prior, "ais")
+    return _run_shown(read_target, is_pymc(target), options, schedule, frozen, explorer, progress)
 
 
 @holds_interrupts
 def _run_shown(
-    parts: tuple[object, object, Mapping[str, Any] | None, bool | str, object],
+    read_target: Callable[[], Target],
+    of_pymc: bool,
     options: ParticleOptions,
     schedule: object,
     frozen: object,
     explorer: object,
     progress: bool | Display,
 ) -> ParticleResult:
-    """Read the target from its parts and run it, with a display of both."""
-    read_target = partial(as_target, *parts)
-    about_seconds = SECONDS_FOR_PYMC if is_pymc(parts[0]) else None
+    """Read the target and run it, with a display of both."""
     with progress if isinstance(progress, Display) else make_display(check_flag("progress", progress)) as display:
-        with display.working("compiling the model", about_seconds):
+        with display.working("compiling the model", SECONDS_FOR_PYMC if of_pymc else None):
             target = interruptible(read_target)
         return _run(target, options, schedule, frozen, explorer, display)
 

@@ -65,8 +65,8 @@ def start_run(
     check_target(runtime, settings.seed, copies)
     if settings.start == "smc":
         with runtime.display.working("running particles for the start"):
-            evaluations = start_by_particles(runtime, settings.seed, schedule, copies)
-        state = replace(state, evaluations=evaluations)
+            evaluations, more = start_by_particles(runtime, settings.seed, schedule, copies)
+        state = replace(state, evaluations=evaluations, notes=state.notes + more)
     return replace(state, seconds=Seconds(compile=time.perf_counter() - began))
 
 
