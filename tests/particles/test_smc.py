@@ -264,6 +264,20 @@ def test_enormous_log_likelihoods():
     assert smc(target, schedule=[0, 0.5, 1]).warnings
 
 
+def test_a_notebook_and_arviz_show_particles():
+    pytest.importorskip("arviz")
+    result = smc(schedule=[0, 1], n_particles=200, explorer="slice")
+    html = result._repr_html_()
+    assert "200 particles in 1 step:" in html
+    assert "Modes that no particle reached are not seen" in html
+    assert "Modes that no particle reached are not seen" in str(result)
+    assert "in 1 step, log evidence" in repr(result)
+    tree = result.to_arviz()
+    assert tree["posterior"]["x"].shape == (1, 200, 3)
+    assert tree["posterior"].attrs["n_particles"] == 200
+    assert np.array_equal(tree["sample_stats"]["log_likelihood_sum"], result.log_likelihood)
+
+
 def test_a_drawn_seed_is_noted():
     result = smc(seed=None)
     assert f"seed={result.settings.seed}" in result.notes[-1]

@@ -17,6 +17,7 @@ from sterna.result.expectation import expectation
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.scalars import scalars_of
 from sterna.result.summary import Row, Summary, rows_of
+from sterna.result.text import count
 from sterna.tuning.estimate import Estimate
 from sterna.types import BoolArray, FloatArray, IntArray
 
@@ -187,6 +188,13 @@ class ParticleResult:
 
         return warnings_of(self)
 
+    def to_arviz(self, *, log_likelihood: bool = True) -> Any:
+        """Return the resampled draws as `sterna.Result.to_arviz` does, as one chain."""
+        from sterna.particles.attributes import attributes_of
+        from sterna.result.arviz import with_attributes
+
+        return with_attributes(self, attributes_of(self), log_likelihood)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result without its draws, as numbers and lists that JSON can hold; what is unknown is None."""
         from sterna.result.plain_numbers import finite
@@ -214,11 +222,17 @@ class ParticleResult:
         return state | {"target": self.target.stored([self.states, self.weighted_states])}
 
     def __repr__(self) -> str:
-        found = f"{len(self.warnings)} warnings" if self.warnings else "no warnings"
+        found = count(len(self.warnings), "warning") if self.warnings else "no warnings"
         return (
-            f"<sterna.ParticleResult of {self.target.name}: {self.settings.n_particles} particles in {self.n_steps} "
-            f"steps, log evidence {self.log_evidence}, {found}>"
+            f"<sterna.ParticleResult of {self.target.name}: {count(self.settings.n_particles, 'particle')} in "
+            f"{count(self.n_steps, 'step')}, log evidence {self.log_evidence}, {found}>"
         )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from sterna.particles.report import html_of
+
+        return html_of(self)
 
     def __str__(self) -> str:
         from sterna.particles.report import report

@@ -56,7 +56,8 @@ def smc(
     are four ways to the betas: by `threshold` a pilot population chooses them one by one; `n_rounds` places a known
     number of them; `schedule` gives them; and `frozen` repeats a run with its betas and its explorer's parameters. With
     `schedule` the explorer is tuned from step to step. Otherwise the population of the result follows fixed betas and
-    parameters, so that its estimate of Z is unbiased.
+    parameters, so that its estimate of Z is unbiased. Modes that no particle reached are not seen, and no warning says
+    so; `sterna.sample` looks for them.
 
     Parameters
     ----------
