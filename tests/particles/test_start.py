@@ -63,3 +63,10 @@ def test_without_a_living_particle_replicas_begin_at_the_reference():
 def test_unknown_starts_are_refused(start):
     with pytest.raises(sterna.OptionError, match='begin at draws from the "reference", or with "smc"'):
         run(start=start)
+
+
+def test_a_search_that_is_not_made_is_a_note():
+    """Beside the start, because both are options that a run may have no use for."""
+    options = {"explorer": "slice", "n_chains": 3, "n_rounds": 2, "progress": False, "path": "prior"}
+    found = [sterna.sample(sterna.models.normal(2), search=search, **options).notes for search in (1.0, None)]
+    assert ["search=1 has no effect" in " ".join(notes) for notes in found] == [True, False]
