@@ -211,6 +211,7 @@ WRONG_GRAPHS = {
     "numbers need edges=": {"couplings": OWN},
     "give the two spins of every edge": {"edges": [0, 1]},
     "numbered from 0 on": {"edges": [[0, -1]]},
+    "spin 1000 is named": {"edges": [[0, 1000]]},
     "joins spin 3 with itself": {"edges": [[0, 1], [3, 3]]},
     "2 edges need as many finite couplings": {"edges": [[0, 1], [1, 2]], "couplings": [1.0]},
     "but no numbers were given": {"edges": [[0, 1]], "couplings": ["a"]},

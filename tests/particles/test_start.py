@@ -57,7 +57,23 @@ def test_particles_count_as_tuning():
     assert sterna.sample(target, **options).timing["tuning"] == 0.0
 
 
+def test_without_a_living_particle_replicas_begin_at_the_reference():
+    """Chance leaves all of 50 particles without likelihood with probability 0.93; either way there is a run."""
+    target = sterna.Target(lambda x: 0.0 if x > 0.9985 else -math.inf, {"x": sterna.Uniform(0, 1)})
+    options = {"n_chains": 16, "n_rounds": 2, "explorer": "slice", "progress": False, "start": "smc", "workers": 1}
+    notes = [sterna.sample(target, seed=seed, **options).notes for seed in range(1, 6)]
+    # all five have a living particle with probability 2e-6
+    assert any("replicas began at draws from the reference" in note for one in notes for note in one)
+
+
 @pytest.mark.parametrize("start", ["prior", 3])
 def test_unknown_starts_are_refused(start):
     with pytest.raises(sterna.OptionError, match='begin at draws from the "reference", or with "smc"'):
         run(start=start)
+
+
+def test_a_search_that_is_not_made_is_a_note():
+    """Beside the start, because both are options that a run may have no use for."""
+    options = {"explorer": "slice", "n_chains": 3, "n_rounds": 2, "progress": False, "path": "prior"}
+    found = [sterna.sample(sterna.models.normal(2), search=search, **options).notes for search in (1.0, None)]
+    assert ["search=1 has no effect" in " ".join(notes) for notes in found] == [True, False]

@@ -23,11 +23,12 @@ class Modes(SimpleNamespace):
         return self.number
 
 
-def result(number=2, climbs=100, once=0, half=1.0, fitted=True, search=None):
+def result(number=2, climbs=100, once=0, half=1.0, fitted=True, search=None, draws=1000, dimension=2):
     shares = tuple(half if ratio == 2.0 else 1.0 for ratio in RATIOS)
-    modes = Modes(number=number, with_mass=number, unseen=Unseen(climbs, once), planted=Planted(shares, 1000))
+    modes = Modes(number=number, with_mass=number, unseen=Unseen(climbs, once), planted=Planted(shares, draws))
     settings = SimpleNamespace(n_rounds=10, n_scans=2046, search=search)
-    return SimpleNamespace(modes=modes, other_path=object() if fitted else None, settings=settings)
+    other, states = object() if fitted else None, np.zeros((1, 1, dimension))
+    return SimpleNamespace(modes=modes, other_path=other, settings=settings, states=states)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +94,10 @@ def with_optimum(share=0.03, centre=9.0, discrepancies=(), number=1, fitted=True
 
 def test_advice_is_more_than_was_given_and_no_more_than_possible():
     assert "search=10," in narrow_modes_may_be_missing(result(half=0.0, search=2.0))
+    for given in ({"search": 10.0}, {"search": 1.0, "draws": 200_000}, {"draws": 40_000, "dimension": 100}):
+        text = narrow_modes_may_be_missing(result(half=0.0, **given))
+        assert "No larger search= looks at more draws" in text
+        assert "use search=" not in text
 
 
 def test_nothing_is_said_if_nothing_was_planted():

@@ -35,6 +35,16 @@ def test_modes_are_noticed_where_a_draw_has_a_smaller_density():
         assert share == pytest.approx(noticed / 40)
 
 
+def test_the_origin_does_not_matter():
+    """At a distance of 1e9 squares have no digits left for differences of 1."""
+    rng = np.random.default_rng(1)
+    points, places = rng.uniform(-10, 10, (300, 2)), rng.uniform(-10, 10, (40, 2))
+    values = -3.0 - 0.5 * (points**2).sum(axis=1) / 4.0
+    near, far = (plant(points + at, values, mixture_of(2.0, 0.5), -3.0, places + at) for at in (0.0, 1e9))
+    assert far.shares == near.shares
+    assert 0 < far.half_as_wide < 1
+
+
 def test_an_optimum_without_draws_is_no_mode():
     """Its weight is the part that every component has; with more draws it is the narrowest mode."""
     rng = np.random.default_rng(3)

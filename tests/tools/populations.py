@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sterna.particles.anneal import Guide, anneal
+from sterna.particles.display import ParticleDisplay
 from sterna.particles.population import Population
-from sterna.particles.run import new_particles
+from sterna.particles.run import Course, Work, first_guide, new_particles, place_steps
 from sterna.particles.runtime import particle_runtime
 from sterna.particles.settings import ParticleOptions, make_settings
 from sterna.run.display import Display
@@ -44,6 +45,25 @@ def frozen_guide(runtime, settings, schedule):
     return replace(guide, parameters=anneal(population, guide).parameters)
 
 
+def many_of(estimates):
+    """Return the estimates of independent runs together."""
+    values, errors = (np.array([getattr(one, name) for one in estimates]) for name in ("value", "error"))
+    return Many(values, errors, [one.interval() for one in estimates])
+
+
+def run_as_users_do(target, runs, explorer=None, **options):
+    """Run whole runs of seeds 1, 2, ..., with the populations that place the steps."""
+    estimates = []
+    with opened(target, explorer, **options) as (runtime, settings):
+        for seed in range(1, runs + 1):
+            work = Work(runtime, replace(settings, seed=seed), ParticleDisplay(Display(), settings), 1)
+            population = work.new_population(settings.n_pilot or settings.n_particles)
+            population, guide = place_steps(work, population, first_guide(work, Course()))
+            anneal(population, guide)
+            estimates.append(population.evidence.estimate)
+    return many_of(estimates)
+
+
 def run_many(target, schedule, runs, explorer=None, **options):
     """Run populations of seeds 1, 2, ... with everything frozen."""
     estimates = []
@@ -53,5 +73,4 @@ def run_many(target, schedule, runs, explorer=None, **options):
             population = Population(new_particles(runtime, replace(settings, seed=seed)))
             anneal(population, guide)
             estimates.append(population.evidence.estimate)
-    values, errors = (np.array([getattr(one, name) for one in estimates]) for name in ("value", "error"))
-    return Many(values, errors, [one.interval() for one in estimates])
+    return many_of(estimates)

@@ -16,6 +16,9 @@ from sterna.types import FloatArray, IntArray
 
 COUPLINGS = ("normal", "binary")
 
+# If a number is larger than this for each edge, the numbers of spins are something else than 0, 1, 2, ...
+MAX_SPINS_PER_EDGE = 10
+
 
 @checked
 def spin_glass(
@@ -50,6 +53,7 @@ def spin_glass(
         Factor of all couplings.
     edges
         The two spins of every edge, (edges, 2), numbered from 0. Couplings of an edge that is given twice are added.
+        There are as many spins as the largest number says: those that no edge names are free.
 
     Examples
     --------
@@ -123,6 +127,11 @@ def read_edges(edges: ArrayLike) -> IntArray:
         raise OptionError("spin_glass(edges=...): give the two spins of every edge, such as [[0, 1], [1, 2]].")
     if not ((given >= 0) & (given == np.floor(given)) & (given < 2**31)).all():
         raise OptionError("spin_glass(edges=...): spins are numbered from 0 on, by whole numbers.")
+    if given.max() > MAX_SPINS_PER_EDGE * len(given):
+        raise OptionError(
+            f"spin_glass(edges=...): spin {int(given.max())} is named, but {len(given)} edges join at most "
+            f"{2 * len(given)} spins, so nearly all would be free: number spins from 0 on, without gaps."
+        )
     if (given[:, 0] == given[:, 1]).any():
         spin = int(given[given[:, 0] == given[:, 1]][0, 0])
         raise OptionError(f"spin_glass(edges=...): an edge joins spin {spin} with itself; leave it out.")

@@ -18,6 +18,9 @@ from sterna.particles.next_beta import next_beta
 from sterna.particles.population import Population, Reweighted
 from sterna.types import BoolArray, FloatArray
 
+# The relative conditional effective sample size that a step leaves, unless a user gives another.
+THRESHOLD = 0.9999
+
 # Numbers from here on key the choice of states that are kept, beside those of resampling, which are numbers of steps.
 KEPT = 1 << 40
 
@@ -32,7 +35,7 @@ class Guide:
     """Betas, or None to choose them by `threshold`."""
     parameters: FloatArray | None = None
     """A row for each beta, or None to tune each row by the step before."""
-    threshold: float = 0.9999
+    threshold: float = THRESHOLD
     resample_below: float = 0.5
     """Resample if the effective sample size, relative to the number of particles, is lower; never if it is 0."""
     keeps_statistics: bool = False
@@ -145,7 +148,7 @@ def _next_beta(population: Population, guide: Guide, beta: float, length: float,
     if guide.schedule is not None:
         return float(guide.schedule[number])
     log_likelihood = population.particles.log_likelihood
-    return next_beta(beta, population.weights, log_likelihood, guide.threshold, length)
+    return next_beta(beta, population.log_weights, log_likelihood, guide.threshold, length)
 
 
 def take_step(
@@ -183,9 +186,22 @@ def tuned_row(particles: Particles, row: FloatArray, statistics: FloatArray) -> 
 
 def correlation(before: FloatArray, after: FloatArray) -> float:
     """Return the correlation of two series, or NaN if one does not vary."""
-    first, second = before - before.mean(), after - after.mean()
-    scale = math.sqrt(float(first @ first)) * math.sqrt(float(second @ second))
-    return float(first @ second) / scale if scale > 0 else math.nan
+    first, second = _standardised(before), _standardised(after)
+    return float(first @ second) if first.any() and second.any() else math.nan
+
+
+def _standardised(series: FloatArray) -> FloatArray:
+    """Return a series with mean zero and sum of squares one, or zeros if it does not vary.
+
+    It is scaled before it is squared, because log-likelihoods of -1e300 have no square.
+    """
+    scaled = series / max(float(np.abs(series).max()), 1e-300)
+    centred = scaled - scaled.mean()
+    largest = float(np.abs(centred).max())
+    if largest == 0.0:
+        return np.zeros(len(series))
+    centred = centred / largest
+    return np.asarray(centred / math.sqrt(float(centred @ centred)))
 
 
 def _kept_states(population: Population, number: int, n_kept: int) -> FloatArray:

@@ -2,13 +2,12 @@
 
 from sterna.errors import OptionError
 from sterna.particles.result import ParticleResult
-from sterna.particles.settings import ParticleSettings
 from sterna.run.runtime import Runtime
 
 
-def check_frozen(frozen: object, schedule: object, settings: ParticleSettings) -> ParticleResult | None:
+def check_frozen(frozen: object, schedule: object, n_rounds: object) -> ParticleResult | None:
     """Check what a user gave as `frozen`, before anything is compiled."""
-    ways = [name for name, given in (("schedule", schedule is not None), ("n_rounds", settings.n_rounds > 0)) if given]
+    ways = [name for name, given in (("schedule", schedule is not None), ("n_rounds", n_rounds != 0)) if given]
     if frozen is not None and not isinstance(frozen, ParticleResult):
         raise OptionError(f"frozen={frozen!r} is not a result of sterna.smc or sterna.ais: give one.")
     if frozen is not None and ways:
@@ -26,8 +25,8 @@ def check_fits(frozen: ParticleResult, runtime: Runtime) -> None:
             f"frozen= is a result of {frozen.target.name} with {dimension} coordinates, and {runtime.target.name} has "
             f"{runtime.target.dimension}: give a result of the same target."
         )
-    if frozen.explorer != runtime.explorer.name or frozen.parameters.shape[1] != runtime.bound.n_parameters:
+    if frozen.given_explorer != runtime.explorer.name or frozen.parameters.shape[1] != runtime.bound.n_parameters:
         raise OptionError(
-            f"frozen= has parameters of the explorer {frozen.explorer}, and this run explores by "
+            f"frozen= has parameters of the explorer {frozen.given_explorer}, and this run explores by "
             f"{runtime.explorer.name}: give the same explorer."
         )

@@ -1,4 +1,10 @@
-"""The next beta of an adaptive run: as far away as a given loss of effective particles allows (Zhou et al. 2016)."""
+"""The next beta, as far away as a given loss of effective particles allows (Zhou et al. 2016).
+
+The step is about the allowed length over the sample's standard deviation of the log-likelihood, which correlates with
+its mean if log-likelihoods are skewed. Summed over the steps of a population of N particles that chooses its own betas,
+this biases log Z by -1/(2 N) times the integral of the skewness over the length of the path, whatever the threshold.
+So a pilot chooses the betas, and another population follows them.
+"""
 
 import math
 
@@ -14,7 +20,7 @@ SATURATED = 0.5
 
 
 def next_beta(
-    beta: float, weights: FloatArray, log_likelihood: FloatArray, threshold: float, guess: float = 1.0
+    beta: float, log_weights: FloatArray, log_likelihood: FloatArray, threshold: float, guess: float = 1.0
 ) -> float:
     """Return the beta at which the relative conditional effective sample size is `threshold`, at most 1.
 
@@ -24,7 +30,7 @@ def next_beta(
     allowed, longest = 1.0 - threshold, 1.0 - beta
 
     def loss(step: float) -> float:
-        return 1.0 - conditional_ess(weights, step * log_likelihood)
+        return 1.0 - conditional_ess(log_weights, step * log_likelihood)
 
     if loss(longest) <= allowed:
         return 1.0

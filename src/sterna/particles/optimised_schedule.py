@@ -2,8 +2,8 @@
 
 The square of a step's length is the log of the mean square of its weights, scaled to mean one. To first order in the
 steps, the variance of log Z is the sum of these squares over the number of particles, and it is least if all steps
-have the same length. Rounds of 2, 4, 8, ... steps measure the lengths. Unlike steps that are chosen one at a time,
-they take a known number of evaluations, and the last population has nothing left to adapt.
+have the same length. Rounds of 2, 4, 8, ... steps measure the lengths. Unlike steps that a pilot chooses one at
+a time, they take a known number of evaluations.
 """
 
 import numpy as np
@@ -13,13 +13,16 @@ from sterna.theory.monotone import monotone_cubic
 from sterna.tuning.schedule import update_schedule
 from sterna.types import FloatArray
 
+# A conditional effective sample size that rounds to 0 counts as this.
+SMALLEST = 1e-300
+
 
 def step_lengths(conditional_ess: FloatArray) -> FloatArray:
     """Return the lengths of steps from their conditional effective sample sizes, relative to the number of particles.
 
     For short steps it is the change of beta times the standard deviation of the log-likelihood.
     """
-    return np.asarray(np.sqrt(np.maximum(-np.log(conditional_ess), 0.0)))
+    return np.asarray(np.sqrt(np.maximum(-np.log(np.maximum(conditional_ess, SMALLEST)), 0.0)))
 
 
 def optimised_schedule(schedule: FloatArray, conditional_ess: FloatArray, n_steps: int) -> FloatArray:

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sterna.errors import InitialStateError
-from sterna.particles.evidence import Evidence, family_weights, scatter_of_offspring
+from sterna.particles.evidence import Evidence
 from sterna.particles.exploration import Particles
+from sterna.particles.family_growth import FamilyGrowth
 from sterna.particles.weights import conditional_ess, effective_size, log_sum, normalised
 from sterna.types import FloatArray, IntArray
 
@@ -39,21 +40,26 @@ class Population:
         self.particles, self.size = particles, particles.n_particles
         self.zero_share = 1.0 - len(alive) / self.size
         self.families: IntArray = alive
-        """Which of the first draws each particle descends from, in order."""
+        """Which of the first draws each particle descends from."""
         self.log_weights: FloatArray = np.full(len(alive), -math.log(len(alive)))
         """The weights sum to one."""
         self.log_evidence = math.log(len(alive) / self.size)
-        self.resampling = 0.0
+        self.growth = FamilyGrowth.of_first_draws(self.size)
 
     @property
     def weights(self) -> FloatArray:
         """Weights of the particles, which sum to one."""
         return normalised(self.log_weights)
 
+    @property
+    def shares(self) -> FloatArray:
+        """Weight of each first draw's descendants."""
+        return np.asarray(np.bincount(self.families, self.weights, minlength=self.size), dtype=np.float64)
+
     def reweight(self, step: float) -> Reweighted:
         """Multiply each particle's weight by its likelihood to the power of a step of beta."""
         increments = step * self.particles.log_likelihood
-        conditional = conditional_ess(self.weights, increments)
+        conditional = conditional_ess(self.log_weights, increments)
         log_weights = self.log_weights + increments
         log_ratio = log_sum(log_weights)
         self.log_weights = log_weights - log_ratio
@@ -62,16 +68,15 @@ class Population:
 
     def resample(self, number: int) -> None:
         """Replace the particles by as many of equal weight as there were first draws."""
-        weights = self.weights
-        self.resampling += scatter_of_offspring(family_weights(weights, self.families), self.size)
-        self.families = self.families[self.particles.resample(weights, number)]
+        growth = self.growth.reweighted(self.shares)
+        self.families = self.families[self.particles.resample(self.weights, number)]
         self.log_weights = np.full(self.size, -math.log(self.size))
+        self.growth = growth.resampled(self.shares)
 
     @property
     def evidence(self) -> Evidence:
         """The evidence so far, with what its error is estimated from."""
-        families = family_weights(self.weights, self.families)
-        return Evidence(self.log_evidence, families, self.size, self.resampling)
+        return Evidence(self.log_evidence, self.growth.reweighted(self.shares))
 
 
 def _nothing_alive(particles: Particles) -> str:

@@ -17,6 +17,7 @@ from sterna.result.expectation import expectation
 from sterna.result.sampled_target import SampledTarget, Values
 from sterna.result.scalars import scalars_of
 from sterna.result.summary import Row, Summary, rows_of
+from sterna.result.text import count
 from sterna.tuning.estimate import Estimate
 from sterna.types import BoolArray, FloatArray, IntArray
 
@@ -63,6 +64,7 @@ class ParticleResult:
     target: SampledTarget
     """Name and space of what was sampled, and `values(states)`, which turns states into variables."""
     explorer: str
+    """Name of the explorer, or of the part that `sterna.Best` has chosen."""
     settings: ParticleSettings
     frozen: bool
     """Whether schedule and explorer's parameters were fixed before the population was drawn: then Z is unbiased."""
@@ -101,10 +103,12 @@ class ParticleResult:
     """Which family each resampled draw belongs to: (1, draws). A family descends from one of the first draws."""
     parameters: FloatArray = field(repr=False)
     """The explorer's parameters, a row for each beta."""
-    path_states: FloatArray = field(repr=False)
-    """States on the way, if they were kept: (steps, states, dimension)."""
+    given_explorer: str = field(repr=False)
+    """Name of the explorer with all its parts, whose parameters these are."""
+    population: int = field(repr=False)
+    """Number of the population, which distinguishes its random numbers from those of others with the same seed."""
     rounds: tuple[ParticleRound, ...] = field(repr=False)
-    """The populations before, if `n_rounds` was given."""
+    """The populations before: the pilot, or those of `n_rounds`."""
     evaluations: int
     gradient_evaluations: int
     timing: dict[str, float]
@@ -174,6 +178,13 @@ class ParticleResult:
 
         return warnings_of(self)
 
+    def to_arviz(self, *, log_likelihood: bool = True) -> Any:
+        """Return the resampled draws as `sterna.Result.to_arviz` does, as one chain."""
+        from sterna.particles.attributes import attributes_of
+        from sterna.result.arviz import with_attributes
+
+        return with_attributes(self, attributes_of(self), log_likelihood)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result without its draws, as numbers and lists that JSON can hold; what is unknown is None."""
         from sterna.result.plain_numbers import finite
@@ -201,11 +212,17 @@ class ParticleResult:
         return state | {"target": self.target.stored([self.states, self.weighted_states])}
 
     def __repr__(self) -> str:
-        found = f"{len(self.warnings)} warnings" if self.warnings else "no warnings"
+        found = count(len(self.warnings), "warning") if self.warnings else "no warnings"
         return (
-            f"<sterna.ParticleResult of {self.target.name}: {self.settings.n_particles} particles in {self.n_steps} "
-            f"steps, log evidence {self.log_evidence}, {found}>"
+            f"<sterna.ParticleResult of {self.target.name}: {count(self.settings.n_particles, 'particle')} in "
+            f"{count(self.n_steps, 'step')}, log evidence {self.log_evidence}, {found}>"
         )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from sterna.particles.report import html_of
+
+        return html_of(self)
 
     def __str__(self) -> str:
         from sterna.particles.report import report

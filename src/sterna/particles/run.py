@@ -37,25 +37,29 @@ class Course:
 
     schedule: FloatArray | None = None
     frozen: ParticleResult | None = None
-    n_kept: int = 0
-    """How many states to keep of every step, for `path_states`."""
+
+    @property
+    def first_population(self) -> int:
+        """The number of the first population: beyond those of a frozen result, so that it draws other numbers."""
+        return 1 if self.frozen is None else self.frozen.population + 1
 
 
 @dataclass
 class Work:
-    """Populations of one run, one after the other: their number, evaluations and rounds so far."""
+    """Populations of one run, one after the other: the next one's number, evaluations and rounds so far."""
 
     runtime: Runtime
     settings: ParticleSettings
     display: ParticleDisplay
-    n_populations: int = 0
+    next_number: int
     evaluations: tuple[int, int] = (0, 0)
     rounds: tuple[ParticleRound, ...] = ()
 
-    def new_population(self) -> Population:
+    def new_population(self, n_particles: int) -> Population:
         """Draw the next population from the reference."""
-        self.n_populations += 1
-        return Population(new_particles(self.runtime, self.settings, self.n_populations))
+        number, self.next_number = self.next_number, self.next_number + 1
+        settings = replace(self.settings, n_particles=n_particles)
+        return Population(new_particles(self.runtime, settings, number))
 
     def anneal(self, population: Population, guide: Guide, phase: str) -> Annealed:
         """Take a population to the target."""
@@ -104,17 +108,16 @@ def run_populations(
     notes += check_data_names(runtime.target)
     with display.working("compiling the engine", SECONDS_TO_COMPILE):
         new_particles(runtime, settings).load()
-    work = Work(runtime, settings, display)
-    population = work.new_population()
+    work = Work(runtime, settings, display, course.first_population)
+    population = work.new_population(settings.n_pilot or settings.n_particles)
     check_first_particles(runtime, population)
     compiled = time.perf_counter()
-    guide = first_guide(work, course)
-    for number in range(1, settings.n_rounds + 1):
-        guide = run_round(work, population, guide, number)
-        population = work.new_population()
+    population, guide = place_steps(work, population, first_guide(work, course))
     tuned = time.perf_counter()
     annealed = work.anneal(population, guide, "annealing")
-    result = finish(work, population, annealed, guide.parameters is not None, notes)
+    # nothing was adapted on the way: parameters were given, or are not tuned and the betas were given
+    untuned = guide.schedule is not None and bool((annealed.parameters == annealed.parameters[0]).all())
+    result = finish(work, population, annealed, guide.parameters is not None or untuned, notes)
     seconds = {"compile": compiled - began, "tuning": tuned - compiled, "sampling": time.perf_counter() - tuned}
     return replace(result, timing=seconds)
 
@@ -126,14 +129,37 @@ def first_guide(work: Work, course: Course) -> Guide:
         row = settled_row(work.runtime, settings.seed)
     else:
         row = bound.start(partial(work.runtime.draw_reference, settings.seed))
-    guide = Guide(
-        row, course.schedule, threshold=settings.threshold, resample_below=settings.resample_below, n_kept=course.n_kept
-    )
+    guide = Guide(row, course.schedule, resample_below=settings.resample_below)
+    if settings.threshold is not None:
+        guide = replace(guide, threshold=settings.threshold)
     if course.frozen is not None:
         return replace(guide, schedule=course.frozen.schedule, parameters=course.frozen.parameters)
     if settings.n_rounds > 0:
         return replace(guide, schedule=uniform_schedule(3), parameters=np.tile(row, (3, 1)), keeps_statistics=True)
     return guide
+
+
+def place_steps(work: Work, population: Population, guide: Guide) -> tuple[Population, Guide]:
+    """Anneal the populations before that of the result, if there are any; return it and what it follows."""
+    settings = work.settings
+    for number in range(1, settings.n_rounds + 1):
+        guide = run_round(work, population, guide, number)
+        population = work.new_population(settings.n_particles)
+    if settings.n_pilot > 0:
+        guide = run_pilot(work, population, guide)
+        population = work.new_population(settings.n_particles)
+    return population, guide
+
+
+def run_pilot(work: Work, population: Population, guide: Guide) -> Guide:
+    """Let a population choose betas and tune the explorer; return the guide with both.
+
+    A population that chooses its own betas has a bias: the length of a step depends on the spread of its
+    log-likelihoods, and the spread of a sample is correlated with its mean if their distribution is skewed.
+    """
+    annealed = work.anneal(population, guide, "pilot")
+    work.finish_round(population, annealed)
+    return replace(guide, schedule=annealed.schedule, parameters=annealed.parameters)
 
 
 def run_round(work: Work, population: Population, guide: Guide, number: int) -> Guide:
@@ -149,12 +175,6 @@ def run_round(work: Work, population: Population, guide: Guide, number: int) -> 
         parameters = bound.settle(parameters, annealed.statistics)
     carried = bound.carry(parameters, annealed.schedule, schedule)
     return replace(guide, schedule=schedule, parameters=carried, keeps_statistics=not is_last)
-
-
-def notes_of(runtime: Runtime, notes: tuple[str, ...]) -> list[str]:
-    """Return what is worth knowing of target, explorer and workers."""
-    teams = runtime.teams
-    return [*runtime.target.notes, *runtime.bound.python, *teams.notes, *notes, *teams.notes_of_deaths()]
 
 
 def finish(
@@ -193,7 +213,8 @@ def finish(
         log_likelihood=particles.log_likelihood[None].copy(),
         families=families.reshape(1, -1).astype(np.int64),
         parameters=parameters,
-        path_states=annealed.kept,
+        given_explorer=runtime.explorer.name,
+        population=particles.number,
         rounds=work.rounds,
         evaluations=work.evaluations[0],
         gradient_evaluations=work.evaluations[1],

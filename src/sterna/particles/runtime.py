@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sterna.engine.program import N_LOG_DENSITIES
 from sterna.explorers.base import Explorer
 from sterna.explorers.slice import Slice
 from sterna.ground.numbers import whole_number
@@ -14,6 +15,10 @@ from sterna.run.runtime import Runtime
 from sterna.run.sample import running
 from sterna.target.prepared import PreparedTarget
 from sterna.target.target import Target
+from sterna.theory.checks import check_whole
+
+# Numbers for each coordinate of a particle: the state, those of the result, and the share of what an explorer learns.
+NUMBERS_PER_COORDINATE = 4
 
 
 def own_explorer(target: Target | PreparedTarget) -> Explorer:
@@ -35,6 +40,8 @@ def particle_runtime(
     target: PreparedTarget, explorer: object, settings: ParticleSettings, workers: object, display: Display
 ) -> Iterator[Runtime]:
     """Open what a run needs of this process, and close it at the end."""
+    numbers = NUMBERS_PER_COORDINATE * target.dimension + N_LOG_DENSITIES
+    check_whole("n_particles", settings.n_particles, 2, "give fewer particles", 8 * numbers)
     as_chains = Settings(
         n_chains=n_groups_of(target, settings.n_particles) + 1,
         n_rounds=0,

@@ -34,7 +34,8 @@ def smc(
     *,
     prior: Any = None,
     n_particles: float = 1000,
-    threshold: float = 0.9999,
+    threshold: float | None = None,
+    n_pilot: float | None = None,
     resample_below: float = 0.5,
     explorations: float = 1,
     rejuvenations: float = 5,
@@ -52,9 +53,11 @@ def smc(
 
     Particles begin as draws from the reference. A step chooses the next beta, weights each particle by the change of
     its density, resamples if the weights have become too unequal, and explores every particle at the new beta. There
-    are four ways to the betas: `threshold` chooses them one by one; `n_rounds` places a known number of them;
-    `schedule` gives them; and `frozen` repeats a run with its betas and its explorer's parameters. With the first and
-    the third, the explorer is tuned from step to step.
+    are four ways to the betas: by `threshold` a pilot population chooses them one by one; `n_rounds` places a known
+    number of them; `schedule` gives them; and `frozen` repeats a run with its betas and its explorer's parameters. With
+    `schedule` the explorer is tuned from step to step. Otherwise the population of the result follows fixed betas and
+    parameters, so that its estimate of Z is unbiased. Modes that no particle reached are not seen, and no warning says
+    so; `sterna.sample` looks for them.
 
     Parameters
     ----------
@@ -63,7 +66,11 @@ def smc(
     n_particles
         Number of particles.
     threshold
-        Relative conditional effective sample size that a step leaves (Zhou et al. 2016).
+        Relative conditional effective sample size that a step leaves (Zhou et al. 2016), by default 0.9999.
+    n_pilot
+        Particles of the pilot, by default a quarter of `n_particles`, but at least 100 if there are so many. With 0 the
+        population of the result chooses its own betas, as in the paper's SCM. This saves the evaluations of the pilot,
+        but biases log Z, by as much as its error where log-likelihoods are skewed, whatever the threshold.
     resample_below
         Relative effective sample size below which particles are resampled (stratified).
     explorations
@@ -95,11 +102,10 @@ def smc(
     (True, True)
     """
     options = ParticleOptions(
-        n_particles, threshold, resample_below, explorations, rejuvenations, n_rounds, n_steps, seed, workers
+        n_particles, threshold, n_pilot, resample_below, explorations, rejuvenations, n_rounds, n_steps, seed, workers
     )
-    read_target = partial(as_target, target, reference, data, vectorized, prior)
-    about = SECONDS_FOR_PYMC if is_pymc(target) else None
-    return _run_shown(read_target, options, schedule, frozen, explorer, progress, about)
+    read_target = partial(as_target, target, reference, data, vectorized, prior, "smc")
+    return _run_shown(read_target, is_pymc(target), options, schedule, frozen, explorer, progress)
 
 
 @explains_keywords("sterna.ais", {})
@@ -110,7 +116,8 @@ def ais(
     *,
     prior: Any = None,
     n_particles: float = 1000,
-    threshold: float = 0.9999,
+    threshold: float | None = None,
+    n_pilot: float | None = None,
     explorations: float = 1,
     rejuvenations: float = 5,
     schedule: Any = None,
@@ -125,8 +132,8 @@ def ais(
 ) -> ParticleResult:
     """Sample a target by annealed importance sampling (Neal 2001): `sterna.smc` that never resamples on the way.
 
-    All options are those of `sterna.smc`. Particles are independent if nothing is adapted (`schedule` and an explorer
-    that is not tuned, `n_rounds`, or `frozen`). The draws are resampled once, at the end.
+    All options are those of `sterna.smc`. Particles are independent unless they adapt something themselves (with
+    `n_pilot=0`, or with `schedule` and an explorer that is tuned). The draws are resampled once, at the end.
 
     Examples
     --------
@@ -136,26 +143,25 @@ def ais(
     (62, True, False)
     """
     options = ParticleOptions(
-        n_particles, threshold, 0.0, explorations, rejuvenations, n_rounds, n_steps, seed, workers
+        n_particles, threshold, n_pilot, 0.0, explorations, rejuvenations, n_rounds, n_steps, seed, workers
     )
-    read_target = partial(as_target, target, reference, data, vectorized, prior)
-    about = SECONDS_FOR_PYMC if is_pymc(target) else None
-    return _run_shown(read_target, options, schedule, frozen, explorer, progress, about)
+    read_target = partial(as_target, target, reference, data, vectorized, prior, "ais")
+    return _run_shown(read_target, is_pymc(target), options, schedule, frozen, explorer, progress)
 
 
 @holds_interrupts
 def _run_shown(
     read_target: Callable[[], Target],
+    of_pymc: bool,
     options: ParticleOptions,
     schedule: object,
     frozen: object,
     explorer: object,
     progress: bool | Display,
-    about_seconds: float | None,
 ) -> ParticleResult:
     """Read the target and run it, with a display of both."""
     with progress if isinstance(progress, Display) else make_display(check_flag("progress", progress)) as display:
-        with display.working("compiling the model", about_seconds):
+        with display.working("compiling the model", SECONDS_FOR_PYMC if of_pymc else None):
             target = interruptible(read_target)
         return _run(target, options, schedule, frozen, explorer, display)
 
@@ -173,8 +179,11 @@ def _run(
     if workers is None and prepared.one_thread:
         # a user's Python function is called by one thread alone, unless workers are given
         options = replace(options, workers=1)
-    settings = make_settings(options)
-    course = Course(None if schedule is None else check_schedule(schedule), check_frozen(frozen, schedule, settings))
+    course = Course(
+        None if schedule is None else check_schedule(schedule), check_frozen(frozen, schedule, options.n_rounds)
+    )
+    betas = "schedule" if schedule is not None else "frozen" if frozen is not None else None
+    settings = make_settings(options, betas)
     shown = ParticleDisplay(display, settings)
     with particle_runtime(prepared, explorer, settings, workers, shown) as runtime:
         result = run_populations(runtime, settings, course, shown, began, notes)

@@ -10,17 +10,24 @@ from functools import partial
 import numpy as np
 
 from sterna.engine.round import Copy, refresh_some
+from sterna.errors import InitialStateError
 from sterna.particles.anneal import Guide, anneal
 from sterna.particles.exploration import Particles
 from sterna.particles.population import Population
 from sterna.run.runtime import Runtime
 from sterna.types import FloatArray, IntArray
 
-# A start need not be precise: so many particles, which are weighted in steps that leave this share of them.
-START_PARTICLES, START_THRESHOLD = 200, 0.99
+# A start need not be precise: so many particles, which are weighted in steps that leave this share of them. Then there
+# are about ten steps for each unit of the squared length of the path.
+START_PARTICLES, START_THRESHOLD = 50, 0.9
 
 # Neighbouring chains that are nearest to the same step begin at different states, as long as there are so many.
 STATES_PER_STEP = 4
+
+NO_PARTICLES = (
+    f'start="smc": the likelihood is zero at all of {START_PARTICLES} particles, so replicas began at draws from the '
+    "reference."
+)
 
 
 def settled_row(runtime: Runtime, seed: int) -> FloatArray:
@@ -49,18 +56,23 @@ def states_for_chains(kept: FloatArray, betas: FloatArray, schedule: FloatArray,
 
 def start_by_particles(
     runtime: Runtime, seed: int, schedule: FloatArray, copies: tuple[Copy, ...]
-) -> tuple[tuple[int, int], float]:
+) -> tuple[tuple[int, int], tuple[str, ...], float]:
     """Let all replicas but those of the reference begin where particles are.
 
-    Returns the numbers of evaluations and of gradients, and the seconds that this took besides compilation.
+    Returns the numbers of evaluations and of gradients, notes, and the seconds that this took besides compilation. If
+    no particle has a positive likelihood, replicas stay where they are.
     """
     particles = Particles(runtime, START_PARTICLES, 1, seed, 0)
     particles.load()
     began = time.perf_counter()
+    try:
+        population = Population(particles)
+    except InitialStateError:
+        return particles.evaluations, (NO_PARTICLES,), time.perf_counter() - began
     guide = Guide(settled_row(runtime, seed), threshold=START_THRESHOLD, n_kept=STATES_PER_STEP * len(copies))
-    annealed = anneal(Population(particles), guide)
+    annealed = anneal(population, guide)
     states = states_for_chains(annealed.kept, annealed.schedule[1:], schedule, len(copies))
     for number, copy in enumerate(copies):
         copy.states[1:] = states[number, 1:]
         runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block))
-    return particles.evaluations, time.perf_counter() - began
+    return particles.evaluations, (), time.perf_counter() - began

@@ -26,11 +26,13 @@ def effective_size(weights: FloatArray) -> float:
     return float(1.0 / np.square(weights).sum())
 
 
-def conditional_ess(weights: FloatArray, log_increments: FloatArray) -> float:
+def conditional_ess(log_weights: FloatArray, log_increments: FloatArray) -> float:
     """Return the conditional effective sample size of one step, relative to the number of particles (Zhou et al. 2016).
 
-    It is 1 if all increments of the log-weights are equal. The weights before the step sum to one.
+    It is 1 if all increments of the log-weights are equal. The weights before the step sum to one. In logarithms, since
+    the increments of all particles that have weight can be below the largest by any amount.
     """
-    factors = np.exp(log_increments - log_increments.max())
-    mean = float(weights @ factors)
-    return mean**2 / float(weights @ np.square(factors))
+    with np.errstate(over="ignore"):
+        factors = log_increments - log_increments.max()
+        log_square = 2.0 * log_sum(log_weights + factors) - log_sum(log_weights + 2.0 * factors)
+    return math.exp(min(log_square, 0.0))

@@ -4,14 +4,16 @@ import importlib
 import warnings
 from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sterna.errors import MissingLibraryError
 from sterna.reference.space import coordinates_of, dims_of
-from sterna.result.attributes import attributes_of
+from sterna.result.attributes import Attributes, attributes_of
+from sterna.result.sampled_target import SampledTarget
+from sterna.types import FloatArray
 
 if TYPE_CHECKING:
     import xarray
@@ -19,6 +21,30 @@ if TYPE_CHECKING:
     from sterna.result.result import Result
 
 LEADING = ("chain", "draw")
+
+
+class Drawn(Protocol):
+    """Draws, as all results have them."""
+
+    @property
+    def target(self) -> SampledTarget:
+        """What was sampled."""
+        ...
+
+    @property
+    def states(self) -> FloatArray:
+        """States: (copies, draws, dimension)."""
+        ...
+
+    @property
+    def log_likelihood(self) -> FloatArray:
+        """Log-likelihoods: (copies, draws)."""
+        ...
+
+    @property
+    def posterior(self) -> "xarray.Dataset":
+        """The variables."""
+        ...
 
 
 def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
@@ -37,8 +63,14 @@ def to_arviz(result: "Result", log_likelihood: bool = True) -> Any:
     >>> tree["posterior"]["x"].dims
     ('chain', 'draw', 'x_dim_0')
     """
+    return with_attributes(result, attributes_of(result), log_likelihood)
+
+
+def with_attributes(result: Drawn, attributes: Attributes, log_likelihood: bool) -> Any:
+    """Return the draws of a result with what is known of its run as attributes of the posterior."""
     arviz = _import_arviz()
-    groups = {"posterior": posterior_of(result), "sample_stats": sample_stats_of(result)}
+    posterior = result.posterior.rename({"copy": "chain"}).assign_attrs(attributes)
+    groups = {"posterior": posterior, "sample_stats": sample_stats_of(result)}
     view = result.target.view
     if view is not None:
         for group, values in view.groups(result.states, log_likelihood).items():
@@ -67,19 +99,14 @@ def _import_arviz() -> ModuleType:
         ) from error
 
 
-def posterior_of(result: "Result") -> "xarray.Dataset":
-    """Return the posterior with ArviZ's names of the leading dimensions, and what is known of its run as attributes."""
-    return result.posterior.rename({"copy": "chain"}).assign_attrs(attributes_of(result))
-
-
-def sample_stats_of(result: "Result") -> "xarray.Dataset":
+def sample_stats_of(result: Drawn) -> "xarray.Dataset":
     """Return the log-densities of the draws."""
     likelihood = result.log_likelihood
     values = {"lp": result.target.log_reference(result.states) + likelihood, "log_likelihood_sum": likelihood}
     return _dataset(result, values, LEADING)
 
 
-def _dataset(result: "Result", values: Mapping[str, NDArray[Any]], leading: tuple[str, ...]) -> "xarray.Dataset":
+def _dataset(result: Drawn, values: Mapping[str, NDArray[Any]], leading: tuple[str, ...]) -> "xarray.Dataset":
     import xarray
 
     view = result.target.view

@@ -1,14 +1,16 @@
 """What a saved posterior says about its run, as attributes that netCDF can hold."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sterna.types import FloatArray
 
 if TYPE_CHECKING:
     from sterna.result.result import Result
 
+Attributes: TypeAlias = dict[str, str | int | float | FloatArray]
 
-def attributes_of(result: "Result") -> dict[str, str | int | float | FloatArray]:
+
+def attributes_of(result: "Result") -> Attributes:
     """Return the run's settings, evidence, schedule, restarts, warnings and notes as texts, numbers and vectors.
 
     There are no lists of texts in netCDF: warnings and notes have one line each, and a text is empty if there are none.
@@ -32,10 +34,11 @@ def attributes_of(result: "Result") -> dict[str, str | int | float | FloatArray]
         "rejection": result.rejection,
         "restarts": result.restarts,
         "round_trips": result.round_trips,
-        "warnings": _lines(result.warnings),
-        "notes": _lines(result.notes),
+        "warnings": lines(result.warnings),
+        "notes": lines(result.notes),
     }
 
 
-def _lines(texts: list[str]) -> str:
+def lines(texts: list[str]) -> str:
+    """Return texts as one, each on a line."""
     return "\n".join(" ".join(text.split()) for text in dict.fromkeys(texts))

@@ -30,22 +30,37 @@ def html_of(result: "Result", max_rows: int = 20) -> str:
     rows = [line for row in shown for line in summary.cells(*row)]
     others = rows_left_out(result, max_rows)
     parts = [
-        f'<div style="{_BLOCK};font-weight:600">{escape(verdict(result))}</div>',
-        *(f'<div style="{_WARNING}"><b>Warning:</b> {escape(text)}</div>' for text in result.warnings),
-        _table(summary.COLUMNS, rows, names=1),
+        heading(verdict(result), result.warnings),
+        table(summary.COLUMNS, rows, names=1),
         f"<div>... and {others} more</div>" if others > 0 else "",
         f'<div style="{_SMALL}">{escape(summary.explanation_of(result))}</div>',
-        _facts(result),
+        facts_table(facts(result)),
         _modes(result) if len(result.modes) > 1 else "",
-        *(f'<div style="{_NOTE}"><b>Note:</b> {escape(text)}</div>' for text in dict.fromkeys(result.notes)),
+        notes_of(result.notes),
         '<details><summary style="cursor:pointer">Rounds</summary>',
-        _table(rounds.HEADS, map(rounds.cells, result.rounds.rows())),
+        table(rounds.HEADS, map(rounds.cells, result.rounds.rows())),
         f'<div style="{_SMALL}">{escape(rounds.EXPLANATION)}</div></details>',
     ]
+    return page(parts)
+
+
+def page(parts: Iterable[str]) -> str:
+    """Return parts of a report as one element."""
     return f'<div style="font-size:13px;line-height:1.4;max-width:75em">{"".join(parts)}</div>'
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], names: int = 0) -> str:
+def heading(verdict: str, warnings: Iterable[str]) -> str:
+    """Return what a report begins with."""
+    shown = (f'<div style="{_WARNING}"><b>Warning:</b> {escape(text)}</div>' for text in warnings)
+    return f'<div style="{_BLOCK};font-weight:600">{escape(verdict)}</div>{"".join(shown)}'
+
+
+def notes_of(notes: Iterable[str]) -> str:
+    """Return every note once."""
+    return "".join(f'<div style="{_NOTE}"><b>Note:</b> {escape(text)}</div>' for text in dict.fromkeys(notes))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], names: int = 0) -> str:
     """Return a table whose first columns are names, to the left, and the others numbers, to the right."""
 
     def line(cells: Sequence[str], element: str, style: str) -> str:
@@ -61,15 +76,16 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], names: int = 0) 
 
 
 def _modes(result: "Result") -> str:
-    table = _table(mode_table.HEADS, result.modes.rows(), names=1)
-    return f'{table}<div style="{_SMALL}">{escape(result.modes.detection_limit)}</div>'
+    modes = table(mode_table.HEADS, result.modes.rows(), names=1)
+    return f'{modes}<div style="{_SMALL}">{escape(result.modes.detection_limit)}</div>'
 
 
-def _facts(result: "Result") -> str:
+def facts_table(found: Iterable[tuple[str, str]]) -> str:
+    """Return what was measured, a line for each name."""
     wide = _CELL.replace("pre", "normal")
     lines = "".join(
         f'<tr style="background:transparent"><th style="{_CELL};text-align:left">{escape(name)}</th>'
         f'<td style="{wide};text-align:left">{escape(text)}</td></tr>'
-        for name, text in facts(result)
+        for name, text in found
     )
     return f'<table style="{_TABLE}"><tbody>{lines}</tbody></table>'

@@ -8,7 +8,7 @@ import numpy as np
 
 from sterna.result.advice import longer_run
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM
-from sterna.result.settings import MAX_SEARCH, WHOLE_SEARCH
+from sterna.result.settings import MAX_COORDINATES, MAX_SCREENED, MAX_SEARCH, WHOLE_SEARCH
 from sterna.result.text import count
 from sterna.search.mixture import Mixture
 from sterna.search.search import MAX_OPTIMA
@@ -161,10 +161,22 @@ def narrow_modes_may_be_missing(result: "Result") -> str | None:
     planted, number = result.modes.planted, result.modes.with_mass
     if number < 2 or not planted.shares or planted.half_as_wide >= LEAST_NOTICED:
         return None
-    search = result.settings.search or WHOLE_SEARCH
+    if _cannot_search_more(result):
+        advice = (
+            "No larger search= looks at more draws. If you know of others, let explorer=sterna.Leaps(...) reach them, "
+            "or narrow the reference to where they may be."
+        )
+    else:
+        search = min(10 * (result.settings.search or WHOLE_SEARCH), MAX_SEARCH)
+        advice = f"If there may be others, use search={search:g}, which evaluates more draws of the reference."
     return (
         f"The target has {number} modes, and narrower ones may be missing: a mode with a tenth of the mass and half "
         f"the width of the narrowest one would have been noticed at {planted.half_as_wide:.0%} of the places (normal: "
-        f"at {LEAST_NOTICED:.0%} or more). Weights and evidence are those of the modes that were found. If there may "
-        f"be others, use search={min(10 * search, MAX_SEARCH):g}, which evaluates more draws of the reference."
+        f"at {LEAST_NOTICED:.0%} or more). Weights and evidence are those of the modes that were found. {advice}"
     )
+
+
+def _cannot_search_more(result: "Result") -> bool:
+    """Whether the search had its largest budget, or has looked at as many draws as it ever does."""
+    most = min(MAX_SCREENED, MAX_COORDINATES // max(result.states.shape[-1], 1))
+    return (result.settings.search or 0.0) >= MAX_SEARCH or result.modes.planted.draws >= most

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 # Evaluations of the search for modes, relative to those of a run along the path from the prior: by default, at most.
 WHOLE_SEARCH, MAX_SEARCH = 0.1, 10.0
 
+# Draws that a search for modes looks at, at most, and their coordinates in all.
+MAX_SCREENED, MAX_COORDINATES = 200_000, 4_000_000
+
 
 @dataclass(frozen=True)
 class Settings:

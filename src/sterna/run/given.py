@@ -31,8 +31,9 @@ def as_target(
     data: Mapping[str, Any] | None,
     vectorized: bool | str = False,
     prior: object = None,
+    caller: str = "sample",
 ) -> Target:
-    """Read what a user gave as the target."""
+    """Read what a user gave as the target of the function `caller`."""
     reference = given_reference(reference, prior)
     if isinstance(target, Target):
         _refuse_parts("sterna.Target has its reference", reference, data, vectorized)
@@ -44,12 +45,12 @@ def as_target(
         return from_pymc(target)
     if not callable(target):
         raise TargetError(
-            f"sample() got {_named(target)}: give a log-likelihood function with reference=..., a sterna.Target, "
+            f"{caller}() got {_named(target)}: give a log-likelihood function with reference=..., a sterna.Target, "
             "a PyMC model, or a built-in model such as sterna.models.ising()."
         )
     if reference is None:
         raise TargetError(
-            f"sample() got {_named(target)} without a reference. A log-likelihood needs one to temper from, usually "
+            f"{caller}() got {_named(target)} without a reference. A log-likelihood needs one to temper from, usually "
             'the prior: reference={"mu": sterna.Normal(0, 10), ...}. Without a prior, see sterna.FittedReference. '
             "For a function that builds a PyMC model or a target, give what it returns; "
             "for a NumPyro model, sterna.from_numpyro(model, ...)."

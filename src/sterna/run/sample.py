@@ -115,8 +115,9 @@ def sample(
         the path from the reference. By default up to 0.1 (0.2 in short runs), and 0.025 if the path from the reference
         is kept or an evaluation takes more than 10 microseconds. More finds modes that are narrower than others.
     start
-        Where replicas begin: at draws from the "reference", or with "smc" at the particles of a short run of sequential
-        Monte Carlo (`sterna.smc`), each near the beta of its chain.
+        Where replicas begin: at draws from the "reference", or with "smc" at the 50 particles of a coarse run of
+        sequential Monte Carlo (`sterna.smc`), each near the beta of its chain. It takes about ten steps for each unit
+        of the path's squared length, which can be more than a few tuning rounds take.
     keep, thin
         Which draws to keep: those of the "target" chain or of "all" chains, every `thin` scans.
     keep_log_likelihoods
@@ -225,6 +226,8 @@ def started(
         notes = (f"The seed {options.seed} was drawn, because seed=None: give seed={options.seed} for the same run.",)
     settings = make_settings(options)
     check_path(prepared, settings.path, settings.n_rounds)
+    if settings.search and settings.path == "prior":
+        notes += (f'search={settings.search:g} has no effect: with path="prior" no search for modes is made.',)
     if whole_number(workers) is not None:
         workers = settings.workers
     schedule = uniform_schedule(settings.n_chains)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sterna.result.settings import WHOLE_SEARCH
+from sterna.result.settings import MAX_COORDINATES, MAX_SCREENED, WHOLE_SEARCH
 from sterna.run.landscape import TargetLandscape
 from sterna.run.runtime import Runtime
 from sterna.run.search import budget_of, kept_draws, reason_to_skip, scales_of, searched, with_costs
@@ -41,8 +41,6 @@ SHARE_OF_FEW_DRAWS, FEW_DRAWS = 0.2, 30_000
 # How often draws are compared with what the climbs from others have found.
 PASSES = 3
 
-# Draws that are screened at most, and their coordinates in all.
-MAX_SCREENED, MAX_COORDINATES = 200_000, 4_000_000
 
 # Draws that are screened at once.
 ROWS = 20_000

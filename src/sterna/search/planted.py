@@ -73,6 +73,9 @@ def _narrowest(mixture: Mixture) -> FloatArray:
 
 def _noticed(white: FloatArray, places: FloatArray, values: FloatArray, log_height: float, ratio: float) -> float:
     """Return the share of places at which a point has a smaller density than a planted mode."""
+    # squares of differences are expanded, which loses digits far from the origin
+    centre = places.mean(axis=0)
+    white, places = white - centre, places - centre
     noticed = np.zeros(len(places), dtype=bool)
     top = log_height + white.shape[1] * math.log(ratio)
     for begin in range(0, len(white), ROWS):
