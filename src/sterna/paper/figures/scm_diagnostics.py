@@ -31,6 +31,7 @@ def compute(study: Study) -> Tables:
         n_particles=particles,
         threshold=threshold,
         resample_below=RESAMPLED_BELOW,
+        n_pilot=0,
         seed=study.seed,
         progress=False,
     )

@@ -94,11 +94,11 @@ def mmv(n_scans: int, max_steps: int, scheme: str = "seo") -> Method:
 
 
 def annealed_importance(n_particles: int, threshold: float) -> Method:
-    """Return annealed importance sampling with adaptive steps."""
+    """Return annealed importance sampling that adapts its steps on the way, as in the paper."""
     return Method(
         "AIS",
         lambda target, seed, display: ais(
-            target, n_particles=n_particles, threshold=threshold, seed=seed, progress=display
+            target, n_particles=n_particles, threshold=threshold, n_pilot=0, seed=seed, progress=display
         ),
     )
 
@@ -112,6 +112,7 @@ def sequential(n_particles: int, threshold: float, rejuvenations: int, name: str
             n_particles=n_particles,
             threshold=threshold,
             rejuvenations=rejuvenations,
+            n_pilot=0,
             seed=seed,
             progress=display,
         ),
