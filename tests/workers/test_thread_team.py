@@ -71,7 +71,8 @@ def test_models_with_running_energies_have_the_same_bits(spread, make):
 
 
 def test_chains_may_come_and_go(spread):
-    options = {"n_rounds": 8, "seed": 3, "progress": False}
+    # the default explorer depends on measured costs
+    options = {"n_rounds": 8, "seed": 3, "explorer": "slice", "progress": False}
     runs = [sterna.sample(sterna.models.normal(20), workers=w, **options) for w in (1, 3)]
     assert bits(runs[0]) == bits(runs[1])
     assert len(set(spread)) > 1
