@@ -43,6 +43,15 @@ def test_they_follow_the_target(monkeypatch: pytest.MonkeyPatch):
     assert p_value(visited(60_000)[0]) < 1e-10
 
 
+def test_few_states_are_kept_of_a_long_way(monkeypatch: pytest.MonkeyPatch):
+    """False alarms: 1e-4; states that are kept come from all of the way."""
+    monkeypatch.setattr(wander, "MAX_STATES", 600)
+    states, evaluations, _ = visited(60_000)
+    assert evaluations >= 60_000
+    assert 200 < len(states) <= 600 + 6 * wander.KEPT
+    assert p_value(states) > 1e-4
+
+
 def test_threads_change_nothing():
     one, two = visited(3000), visited(3000, workers=2)
     np.testing.assert_array_equal(one[0], two[0])

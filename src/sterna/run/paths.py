@@ -171,6 +171,8 @@ def _searched_deeper(
     return with_optima(mixture, found.optima, log_evidence), found
 
 
+# log-densities may be huge or infinite
+@np.errstate(all="ignore")
 def _with_places(runtime: Runtime, state: RunState, mixture: Mixture, after: RunState) -> tuple[Mixture, Search]:
     """Let replicas wander over the target, and return the mixture with components for places that it lacks.
 

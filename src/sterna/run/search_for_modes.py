@@ -41,7 +41,6 @@ SHARE_OF_FEW_DRAWS, FEW_DRAWS = 0.2, 30_000
 # How often draws are compared with what the climbs from others have found.
 PASSES = 3
 
-
 # Draws that are screened at once.
 ROWS = 20_000
 

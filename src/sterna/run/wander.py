@@ -24,7 +24,7 @@ SPREADING, STAYING = 1 << 44, (1 << 44) + 1
 # Scans at their own chains, after which replicas are elsewhere, and scans at the target, of which the last are kept.
 SPREAD, STAY, KEPT = 4, 16, 8
 
-# States that are kept at most.
+# With more states than this only every second one is kept.
 MAX_STATES = 10_000
 
 # Chains nearer to the prior are no starts: their states may have densities of next to nothing.
@@ -48,7 +48,7 @@ def wandered(runtime: Runtime, state: RunState, budget: int) -> tuple[FloatArray
     statistics = np.zeros((count + 1, runtime.bound.n_row))
     compile_for(explore_some, staying, statistics, 1, STAYING, copy, 0, 1, runtime.streams[0])
     runtime.on_replicas(0, copy, partial(refresh_some, staying.block))
-    visited, scan = [np.empty((0, copy.states.shape[1]))], 0
+    visited, scan, every = [copy.states[:0]], 0, SPREAD
     while sum(_spent(runtime, one) for one in (copy, at_target)) < budget:
         for _ in range(SPREAD):
             scan += 1
@@ -57,12 +57,13 @@ def wandered(runtime: Runtime, state: RunState, budget: int) -> tuple[FloatArray
         runtime.on_replicas(0, at_target, partial(refresh_some, staying.block))
         for stayed in range(1, STAY + 1):
             runtime.on_replicas(0, at_target, partial(explore_some, staying, statistics, scan * STAY + stayed, STAYING))
-            if stayed > STAY - KEPT:
+            if stayed > STAY - KEPT and scan % every == 0:
                 visited.append(at_target.states.copy())
+        if len(visited) * count > MAX_STATES:
+            visited, every = visited[::2], 2 * every
         check_interrupts()
-    states = np.concatenate(visited)
     counts = sum(one.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0) for one in (copy, at_target))
-    return states[:: max(1, -(-len(states) // MAX_STATES))], int(counts[0]), int(counts[1])
+    return np.concatenate(visited), int(counts[0]), int(counts[1])
 
 
 def _replicas(states: FloatArray) -> Copy:
