@@ -217,6 +217,12 @@ def test_the_largest_mass_that_no_draw_has_met():
     assert upper_mass(np.ones(200), 20.0, Estimate(-3.0, 0.1), 0.99) == math.inf
 
 
+def test_bounds_of_huge_numbers_end():
+    """Neighbouring numbers of 1e12 are 1e-4 apart, so that no bound is found to 1e-7 nats."""
+    expected = 1e12 + math.log(0.01 ** (-1 / 20) - 1)
+    assert upper_mass(np.zeros(200), 20, Estimate(1e12, 1e-9), 0.99) == pytest.approx(expected, rel=1e-15)
+
+
 @pytest.mark.parametrize("share", [0.03, 0.3])
 @pytest.mark.parametrize("found_by_draws", [True, False])
 def test_the_largest_mass_holds_as_often_as_it_says(share, found_by_draws):

@@ -51,7 +51,7 @@ def integral_of(draws: FloatArray, log_density: LogDensity, rng: np.random.Gener
     own = scale.compressed(draws[half:])
     points = drawn(mixture, len(own), rng)
     at_draws, at_points = (
-        log_density(scale.expanded(x)) + scale.log_jacobian(x) - log_mixture_at(mixture, x) for x in (own, points)
+        log_density(scale.expanded(x)) + scale.log_jacobian(x) - mixture.log_components(x) for x in (own, points)
     )
     return _solved(at_draws, at_points)
 
@@ -92,11 +92,6 @@ def drawn(mixture: Mixture, count: int, rng: np.random.Generator) -> FloatArray:
     component = rng.choice(len(mixture.weights), size=count, p=mixture.weights)
     white = rng.standard_normal((count, mixture.dimension))
     return np.asarray(mixture.centres[component] + np.einsum("nij,nj->ni", mixture.factors[component], white))
-
-
-def log_mixture_at(mixture: Mixture, points: FloatArray) -> FloatArray:
-    """Return the log-density of a mixture at points."""
-    return np.asarray(np.logaddexp.reduce(mixture.log_densities(points), axis=1))
 
 
 def _solved(at_draws: FloatArray, at_points: FloatArray) -> Integral:

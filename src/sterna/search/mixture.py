@@ -69,9 +69,13 @@ class Mixture:
         constants = np.log(self.weights) - np.log(diagonals).sum(axis=1)
         return np.asarray(constants - 0.5 * (self.squares(points) + self.dimension * math.log(2.0 * math.pi)))
 
+    def log_components(self, points: FloatArray) -> FloatArray:
+        """Return the log-density of all components together."""
+        return np.asarray(np.logaddexp.reduce(self.log_densities(points), axis=1))
+
     def log_density(self, points: FloatArray, log_priors: FloatArray) -> FloatArray:
         """Return the log-density of the whole mixture, of which the prior is a part."""
-        components = np.logaddexp.reduce(self.log_densities(points), axis=1)
+        components = self.log_components(points)
         shares = math.log(self.prior_share), math.log1p(-self.prior_share)
         return np.asarray(np.logaddexp(shares[0] + log_priors, shares[1] + components))
 

@@ -73,7 +73,7 @@ def between(mixture: Mixture, first: int, second: int) -> float:
     ends = mixture.centres[two]
     points = np.concatenate([ends, ends[0] + BETWEEN[:, None] * (ends[1] - ends[0])])
     pair = Mixture(mixture.weights[two], ends, mixture.factors[two])
-    return float(np.logaddexp.reduce(pair.log_densities(points), axis=1).min())
+    return float(pair.log_components(points).min())
 
 
 def unseen(basins: IntArray, checked: int = 0, elsewhere: int = 0) -> Unseen:

@@ -7,8 +7,8 @@ import numpy as np
 from sterna.tuning.estimate import Estimate
 from sterna.types import BoolArray, FloatArray
 
-# Bounds of masses are found to so many nats.
-PRECISION = 1e-7
+# Bounds of masses are found to so many nats, by at most so many bisections.
+PRECISION, BISECTIONS = 1e-7, 60
 
 
 def upper_share(inside: BoolArray | FloatArray, size: float, level: float) -> float:
@@ -46,7 +46,10 @@ def upper_mass(inside: BoolArray | FloatArray, size: float, log_evidence: Estima
     deviations = ndtri(u) if math.isinf(log_evidence.freedom) else stdtrit(log_evidence.freedom, u)
     log_rest = log_evidence.value + log_evidence.error * deviations + math.log1p(-share)
     low, high = float(log_rest.min()) - 50.0, float(log_rest.max()) + 50.0
-    while high - low > PRECISION:
+    for _ in range(BISECTIONS):
+        # numbers of 1e10 are further apart than that
+        if high - low <= PRECISION:
+            break
         middle = 0.5 * (low + high)
         outside = 1.0 / (1.0 + np.exp(np.minimum(middle - log_rest, 700.0)))
         few = float(weights @ betainc(size * (1.0 - share), share * size + 1.0, outside) / weights.sum())
