@@ -53,7 +53,7 @@ def paper(
     if name in TABLES:
         _write_table(name, quick, only, seed, form)
     elif name == paper_figures.LIST:
-        paper_figures.write_list(list(TABLES))
+        paper_figures.write_list()
     else:
         paper_figures.make_figures(name, out, quick, seed, redraw)
 

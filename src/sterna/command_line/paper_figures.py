@@ -36,19 +36,20 @@ def check_name(name: str, tables: Sequence[str]) -> None:
         )
 
 
-def write_list(tables: Sequence[str]) -> None:
+def write_list() -> None:
     """Print the tables and figures, and how long each takes."""
     from rich.table import Table
 
     from sterna.paper.catalogue import FIGURES
     from sterna.paper.study import span
+    from sterna.paper.tables import CAPTIONS, QUICK_SECONDS
     from sterna.result.report import console_like_output
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("name", "quick", "full", "what it shows"):
         shown.add_column(heading, overflow="fold")
-    for name in tables:
-        shown.add_row(name, "", "", "Table of the paper; --quick and --only shorten it.")
+    for name, caption in CAPTIONS.items():
+        shown.add_row(name, span(QUICK_SECONDS), "", caption)
     for figure in FIGURES.values():
         share = f" Full: {figure.share}" if figure.share else ""
         shown.add_row(figure.name, span(figure.quick_seconds), span(figure.full_seconds), figure.caption + share)

@@ -66,3 +66,11 @@ TABLE2 = [
 ]
 
 TABLES = {"table1": TABLE1, "table2": TABLE2}
+
+# What `sterna paper list` says of the tables; a quick run of each takes about a minute.
+QUICK_SECONDS = 60
+CAPTIONS = {
+    "table1": "Barrier, swaps and evidence of all models, beside the paper's barriers. Full: phylo_cancer alone takes "
+    "25 minutes; --only selects models.",
+    "table2": "Chains, barrier and acceptance of NRPT, NRPT+SCM, ARR and MMV on four models, beside the paper's.",
+}
