@@ -93,7 +93,7 @@ def one(options: str, seed: int, scans: int) -> None:
 
 
 def race(seeds: int, scans: int, before: str | None) -> None:
-    """Let kernels take turns, each run in a process of its own, and print sums over seeds."""
+    """Let kernels take turns, each run in its own process, and print sums over seeds."""
     cases = {name: (options, None) for name, options in KERNELS.items()}
     if before is not None:
         cases = {"before": ({}, before), **cases}

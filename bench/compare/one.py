@@ -1,4 +1,4 @@
-"""One run in a process of its own: `python one.py PROBLEM PACKAGE SEED`; the last line that it prints is JSON."""
+"""One run in its own process: `python one.py PROBLEM PACKAGE SEED`; the last line that it prints is JSON."""
 
 import argparse
 import importlib

@@ -101,7 +101,7 @@ def watch(process: subprocess.Popen, folder: Path, limit: float, cpu: bool) -> s
 
 
 def run(key: Key, limit: float, cpu: bool, planted: float) -> dict[str, object]:
-    """Run in a process of its own, whatever happens there."""
+    """Run in its own process, whatever happens there."""
     command = [sys.executable, str(HERE / "one.py"), key.problem, key.package, str(key.seed), f"--limit={limit}"]
     command += [f"--planted={planted}"] + ["--quick"] * key.quick
     environment = os.environ | ONE_THREAD | {"COMPARE_CLOCK": "cpu" if cpu else "wall"}

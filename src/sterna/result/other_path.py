@@ -128,7 +128,7 @@ def mode_outside_the_mixture(result: "Result") -> str | None:
     # as many optima as a search keeps are those of a ridge or a shell, where Laplace's method is wrong
     if other is None or len(optima) >= MAX_OPTIMA or not result.log_evidence.valid:
         return None
-    # what draws and evidence contradict is a warning of its own
+    # what draws and evidence contradict has its own warning
     if result.search.discrepancies:
         return None
     new = [one for one in optima if one.log_mass > result.log_evidence.value + math.log(LEAST_MASS)]

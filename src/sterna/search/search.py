@@ -17,7 +17,7 @@ SAME = 2.0
 # Beyond this number only optima with more mass than the least of them are kept.
 MAX_OPTIMA = 50
 
-# After so many climbs a search ends if most of the next lead to optima of their own: they are on a ridge or a shell, or
+# After so many climbs a search ends if most of the next lead to new optima: they are on a ridge or a shell, or
 # there are too many to find.
 ENOUGH_CLIMBS = 2 * MAX_OPTIMA
 
