@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.exceptions import Exit
 
 from sterna.command_line.other_options import explained
 from sterna.command_line.output import OutputError, close_streams, is_from, prepare_streams, write_error, write_out
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from sterna.target.target import Target
 
 Value = TypeVar("Value")
+
+# The exit status after Ctrl-C.
+INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -55,7 +59,20 @@ def commands(context: click.Context) -> None:
     show_default=True,
 )
 @click.option("--rounds", default=10, type=int, help="Tuning rounds; round r has 2**r scans.", show_default=True)
-@click.option("--scans", default=None, type=int, help="Sampling scans.  [default: as many as in tuning]")
+@click.option(
+    "--scans",
+    default=None,
+    type=int,
+    help="Sampling scans.  [default: as many as in tuning, and more for small errors]",
+)
+@click.option(
+    "--until",
+    "goals",
+    multiple=True,
+    metavar="GOAL=VALUE",
+    help="Sample until log_evidence (its error), ess, ess.VARIABLE, restarts, or seconds; can be repeated.",
+)
+@click.option("--max-seconds", default=None, type=float, help="End the run in good order after this time.")
 @click.option(
     "--copies", default="1", metavar="K|auto", help="Independent copies; auto: one per worker.", show_default=True
 )
@@ -102,6 +119,7 @@ def run(target: str, pairs: tuple[str, ...], save: str | None, as_json: bool, **
 
     A name in a file must be a sterna.Target, a PyMC model, or a function that returns one; --set gives its arguments.
     """
+    from sterna.result.ending import INTERRUPT
     from sterna.result.report import report_for_output
 
     path = None if save is None else Path(save)
@@ -123,6 +141,9 @@ def run(target: str, pairs: tuple[str, ...], save: str | None, as_json: bool, **
         problem = f"{error}: the result is above. {problem or ''}"
     if problem is not None:
         raise OutputError(problem)
+    if result.ended_by == INTERRUPT:
+        write_error("sterna: interrupted: the result is that of the scans so far")
+        raise Exit(INTERRUPTED)
 
 
 def _check_outputs(path: Path | None, stdout_is_open: bool) -> None:
@@ -171,6 +192,8 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: 
         n_chains=_number_or_auto(options["chains"]),
         n_rounds=options["rounds"],
         n_scans=options["scans"],
+        until=goals_of(options["goals"]),
+        max_seconds=options["max_seconds"],
         n_copies=_number_or_auto(options["copies"]),
         explorer=options["explorer"],
         explorations=_number_or_auto(options["explorations"]),
@@ -329,6 +352,29 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
+def goals_of(texts: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the goals of --until as `sterna.sample` takes them."""
+    from sterna.errors import OptionError
+
+    goals: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise OptionError(
+                f"--until {text}: write GOAL=VALUE, such as --until log_evidence=0.05 or --until ess.mu=400."
+            )
+        name, dot, variable = key.partition(".")
+        if dot and name == "ess":
+            goals["ess"] = (goals["ess"] if isinstance(goals.get("ess"), dict) else {}) | {variable: number}
+        else:
+            goals[key] = number
+    return goals or None
+
+
 def _number_or_auto(text: str) -> Any:
     try:
         return int(text)
@@ -349,7 +395,8 @@ def main() -> None:
 
     status = 0
     try:
-        commands(standalone_mode=False, obj=prepare_streams())
+        # the status of a command that has ended by `Exit`, and otherwise None
+        status = commands(standalone_mode=False, obj=prepare_streams()) or 0
     except (click.ClickException, Error) as error:
         text = explained(error) if isinstance(error, click.ClickException) else for_command_line(str(error))
         write_error(f"sterna: {' '.join(text.split())}")
@@ -359,7 +406,7 @@ def main() -> None:
         status = 1
     except (click.Abort, KeyboardInterrupt):
         write_error("sterna: interrupted")
-        status = 130
+        status = INTERRUPTED
     except OSError as error:
         # click's own output, such as its help
         if not is_from(error, click):

@@ -18,6 +18,7 @@ SPELLING = {
     "path": "--path",
     "seed": "--seed",
     "workers": "--workers",
+    "max_seconds": "--max-seconds",
 }
 # A number, or a text in quotes. What else a Python program may give, such as sterna.HMC(), has no other spelling.
 _VALUE = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w(])|\"[^\"]*\"|'[^']*'"

@@ -1,5 +1,7 @@
 """Ctrl-C ends a run soon and never crashes it: exceptions of signal handlers are raised where that is safe.
 
+A run may also take the first signal of a kind itself, to end in good order (`asked_first`).
+
 Python calls the handler of a signal between any two of its instructions in the main thread. An exception from there can
 meet Numba while it takes an argument apart, which crashes the process, or a pool between two of its locks. During a run
 handlers are still called at once, but what they raise waits for one of these moments:
@@ -21,7 +23,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from types import FrameType
@@ -129,8 +131,13 @@ class Interrupts(event.Listener):  # type: ignore[misc]
         self.all_wait = False
         """Whether even a user's function must not be interrupted."""
         self.is_holding = self.is_released = False
+        self.asked: Callable[[int], bool] | None = None
+        """Is told a signal before its handler, which is not called if this returns True."""
+        self.notice: Callable[[], None] | None = None
+        """Is called soon after that, outside of the handler."""
+        self.asking: frozenset[int] = frozenset()
         self.process, self.is_main = os.getpid(), threading.current_thread() is threading.main_thread()
-        self.replaced: dict[int, Handler] = {}
+        self.replaced: dict[int, Handler | signal.Handlers] = {}
         self.handlers: dict[int, Handler] = {}
         self.unraisable_hook = sys.unraisablehook
         self.stop: FloatArray | None = None
@@ -149,6 +156,8 @@ class Interrupts(event.Listener):  # type: ignore[misc]
                 self.replaced[number] = handler
                 outer = getattr(handler, "__self__", None)
                 self.handlers[number] = outer.handlers[number] if isinstance(outer, Interrupts) else handler
+                if isinstance(outer, Interrupts):
+                    self.asked, self.notice, self.asking = outer.asked, outer.notice, outer.asking
                 signal.signal(number, self._handle)
         event.register("numba:run_pass", self)
         sys.unraisablehook = self._hook
@@ -185,6 +194,21 @@ class Interrupts(event.Listener):  # type: ignore[misc]
             self.ticker = threading.Thread(target=self._tick, args=(stop,), daemon=True)
             self.ticker.start()
 
+    def ask_first(self, numbers: Sequence[int], asked: Callable[[int], bool], notice: Callable[[], None]) -> None:
+        """Tell a function of these signals before their handlers, unless a user has set handlers for them.
+
+        A run inside a user's function of another run leaves that to the other run.
+        """
+        if not self.is_holding or self.asked is not None:
+            return
+        for number in numbers:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                self.replaced[number], self.handlers[number] = signal.SIG_DFL, _die
+                signal.signal(number, self._handle)
+        of_python = (signal.default_int_handler, _die)
+        self.asked, self.notice = asked, notice
+        self.asking = frozenset(number for number in numbers if self.handlers.get(number) in of_python)
+
     def check(self) -> None:
         """Raise if the run shall end."""
         if self.ended:
@@ -207,6 +231,11 @@ class Interrupts(event.Listener):  # type: ignore[misc]
     def _handle(self, number: int, frame: FrameType | None) -> None:
         """Call the handler of a signal, and keep what it raises."""
         is_over = self.is_released or self.process != os.getpid()
+        if not is_over and number in self.asking and self.asked is not None and self.asked(number):
+            if self.stop is not None:
+                # for the notice
+                self.stop[CEILING] = -math.inf
+            return
         at_once = is_over or (not self.all_wait and raises_at_once(frame))
         try:
             self.handlers[number](number, frame)
@@ -226,6 +255,8 @@ class Interrupts(event.Listener):  # type: ignore[misc]
         """Let compiled code go on, or end it."""
         assert self.stop is not None
         self.stop[CEILING] = math.inf
+        if self.notice is not None:
+            self.notice()
         # only now, because another thread may have ended the run in the meantime
         if self.ended:
             self.stop[CEILING] = -math.inf
@@ -234,6 +265,12 @@ class Interrupts(event.Listener):  # type: ignore[misc]
     def _tick(self, stop: FloatArray) -> None:
         while not self.done.wait(SECONDS_BETWEEN_LOOKS):
             stop[CEILING] = -math.inf
+
+
+def _die(number: int, frame: FrameType | None) -> None:
+    """End the process as the signal does without sterna."""
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
 
 
 class _Thread(threading.local):
@@ -279,6 +316,17 @@ def watch_interrupts(stop: FloatArray, calls_python: bool) -> None:
     """Let the run of this thread be interrupted inside compiled code, whose likelihood may call Python."""
     if _thread.interrupts is not None:
         _thread.interrupts.watch(stop, calls_python)
+
+
+@contextmanager
+def asked_first(numbers: Sequence[int], asked: Callable[[int], bool], notice: Callable[[], None]) -> Iterator[None]:
+    """Let the run of this thread take some signals itself as long as `asked` returns True."""
+    interrupts = _thread.interrupts
+    if interrupts is not None:
+        interrupts.ask_first(numbers, asked, notice)
+    yield
+    if interrupts is not None and interrupts.notice == notice:
+        interrupts.asked = interrupts.notice = None
 
 
 def check_interrupts() -> None:

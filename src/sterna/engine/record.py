@@ -1,11 +1,11 @@
 """What a round records: sums over scans in fixed batches, the index process, and draws.
 
 Within a copy, sums are accumulated in the order of the scans, in batches whose borders depend only on the number of
-scans. So the bits do not depend on how the work is divided into blocks or threads.
+scans that the round began with. So the bits do not depend on how the work is divided into blocks or threads.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,14 +88,32 @@ class Record(NamedTuple):
     """Log-likelihoods of all chains after the exploration of each scan: (scans, chains)."""
 
 
-def new_record(n_scans: int, n_chains: int, dimension: int, n_kept_chains: int, thin: int) -> Record:
+class Layout(NamedTuple):
+    """Where batches end: batch b with scan (b + 1) * scans // batches, also beyond `scans` if a round is extended."""
+
+    scans: int
+    batches: int
+
+    def sizes(self, n_scans: int) -> IntArray:
+        """Return the number of scans in each batch of a round of `n_scans`, of which the last may be incomplete."""
+        batches = batch_of(n_scans, self.scans, self.batches) + 1
+        edges = np.minimum(np.arange(batches + 1) * self.scans // self.batches, n_scans)
+        return np.diff(edges).astype(np.int64)
+
+
+def layout_of(n_scans: int) -> Layout:
+    """Return the batches of a round that begins with `n_scans`."""
+    return Layout(n_scans, min(MAX_BATCHES, n_scans))
+
+
+def new_record(n_scans: int, layout: Layout, n_chains: int, dimension: int, n_kept_chains: int, thin: int) -> Record:
     """Allocate everything that a round of `n_scans` writes."""
-    batches = min(MAX_BATCHES, n_scans)
-    edges = np.arange(batches + 1) * n_scans // batches
+    sizes = layout.sizes(n_scans)
+    batches = len(sizes)
     draws = n_scans // thin if n_kept_chains else 0
     pairs = n_chains - 1
     return Record(
-        scans=np.diff(edges).astype(np.int64),
+        scans=sizes,
         rejection=np.zeros((batches, pairs)),
         second_rejection=np.zeros((batches, max(pairs - 1, 0))),
         zeros=np.zeros(batches, dtype=np.int64),
@@ -111,10 +129,66 @@ def new_record(n_scans: int, n_chains: int, dimension: int, n_kept_chains: int, 
     )
 
 
+def extended(record: Record, n_scans: int, layout: Layout, thin: int) -> Record:
+    """Return a record with room for more scans: what it holds comes first."""
+    chains, kept, dimension = record.positions.shape[1], record.draws.shape[1], record.draws.shape[2]
+    longer = new_record(n_scans, layout, chains, dimension, kept, thin)
+    return longer._replace(trips=record.trips, **{
+        name: _overwritten(getattr(longer, name), getattr(record, name), axis) for name, axis in _GROWING.items()
+    })  # fmt: skip
+
+
+# The axis of every array that is longer with more scans: over batches, scans or draws.
+_BATCHED = {
+    "rejection": 0, "second_rejection": 0, "zeros": 0, "stone_scale": 1, "stone_sum": 1, "bridge": 1, "moments": 1,
+}  # fmt: skip
+BY_SCAN = ("positions", "draws", "log_likelihood", "energies")
+_GROWING = {**_BATCHED, **dict.fromkeys(BY_SCAN, 0)}
+
+
+def _overwritten(longer: Any, shorter: Any, axis: int) -> Any:
+    longer[(slice(None),) * axis + (slice(shorter.shape[axis]),)] = shorter
+    return longer
+
+
+def cut(record: Record, n_scans: int, layout: Layout, thin: int) -> Record:
+    """Return what a record holds of its first scans, after which nothing was recorded yet."""
+    sizes = layout.sizes(n_scans)
+    found = {name: _first(getattr(record, name), len(sizes), axis) for name, axis in _BATCHED.items()}
+    scans = {"positions": n_scans, "energies": n_scans, "draws": n_scans // thin, "log_likelihood": n_scans // thin}
+    return record._replace(scans=sizes, **found, **{name: getattr(record, name)[:n] for name, n in scans.items()})
+
+
+def _first(array: Any, n: int, axis: int) -> Any:
+    return array[(slice(None),) * axis + (slice(n),)]
+
+
+def coarsened(record: Record) -> Record:
+    """Return a record with pairs of batches merged, as if each batch had had twice as many scans."""
+    scale = _pairs(record.stone_scale, 1, -np.inf)
+    largest = scale.max(axis=2)
+    with np.errstate(invalid="ignore"):
+        # two batches without a term have scales of -inf
+        weights = np.where(scale > -np.inf, np.exp(scale - largest[:, :, None]), 0.0)
+    sums = {name: _pairs(getattr(record, name), axis, 0).sum(axis=axis + 1) for name, axis in _BATCHED.items()}
+    stones = (_pairs(record.stone_sum, 1, 0) * weights).sum(axis=2)
+    scans = _pairs(record.scans, 0, 0).sum(axis=1)
+    return record._replace(**{**sums, "stone_scale": largest, "stone_sum": stones, "scans": scans})
+
+
+def _pairs(array: Any, axis: int, missing: float) -> Any:
+    """Return an array with its axis of batches cut into pairs, of which the last may lack one."""
+    if array.shape[axis] % 2:
+        shape = [*array.shape]
+        shape[axis] = 1
+        array = np.concatenate([array, np.full(shape, missing, dtype=array.dtype)], axis=axis)
+    return array.reshape(*array.shape[:axis], array.shape[axis] // 2, 2, *array.shape[axis + 1 :])
+
+
 @compiled
-def batch_of(scan: int, n_scans: int, batches: int) -> int:
-    """Return the batch of a scan; scans count from 1, and batch b ends with scan (b + 1) * n_scans // batches."""
-    return (scan * batches - 1) // n_scans
+def batch_of(scan: int, scans: int, batches: int) -> int:
+    """Return the batch of a scan; scans count from 1, and batch b ends with scan (b + 1) * scans // batches."""
+    return (scan * batches - 1) // scans
 
 
 @compiled

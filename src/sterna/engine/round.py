@@ -78,7 +78,9 @@ class Plan(NamedTuple):
     cancellation."""
     seed: int
     round_number: int
-    n_scans: int
+    batch_scans: int
+    """With `batches`, where batches end (`sterna.engine.record.Layout`)."""
+    batches: int
     thin: int
 
 
@@ -221,7 +223,7 @@ def communicate_and_record(plan: Plan, copy_number: int, copy: Copy, record: Rec
     """Propose swaps and record, after every replica has been explored."""
     key = scan_key(plan.seed, copy_number, plan.round_number, scan)
     measure(plan.schedule, copy.log_densities, copy.replica_of, copy.accepted)
-    batch = batch_of(scan, plan.n_scans, record.scans.size)
+    batch = batch_of(scan, plan.batch_scans, plan.batches)
     add_pairs(record, batch, plan.schedule, plan.pivot, copy.log_densities, copy.replica_of, copy.accepted)
     add_chains(record, scan, batch, plan.centre, copy.before, copy.log_densities, copy.replica_of)
     swap(copy.chain_of, copy.replica_of, copy.accepted, parity_of(plan.scheme, scan, key), key)

@@ -193,6 +193,7 @@ class Particles:
             centre=nothing,
             seed=self.seed,
             round_number=ROUND,
-            n_scans=1,
+            batch_scans=1,
+            batches=1,
             thin=1,
         )

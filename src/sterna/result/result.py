@@ -83,12 +83,22 @@ class Result:
     """The modes of the target, if all variables are real: a table."""
     why_path: str = ""
     """Why the path began where it did, if the run chose that."""
+    ended_by: str = "scans"
+    """What ended the run: "goal" (all goals hold), "scans" (as many as asked for), "limit" (of evaluations or scans),
+    "seconds" (the time was up), "interrupt" (Ctrl-C or another signal), or "memory" (more scans would not fit)."""
+    unreached: tuple[str, ...] = ()
+    """The goals that did not hold at the end, in words."""
     other_path: OtherPath | None = field(default=None, repr=False)
     """With `path="fitted"`: the mixture at which the path began, and what the path from the prior found beside it."""
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether the draws are those of the sampling phase, and not of a tuning round in which the run ended."""
+        return self.last.number > self.settings.n_rounds
+
+    @property
     def last(self) -> Round:
-        """The sampling phase as a round."""
+        """The sampling phase as a round, or the tuning round in which the run ended."""
         return self.rounds[-1]
 
     @cached_property

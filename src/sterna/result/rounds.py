@@ -8,11 +8,12 @@ import numpy as np
 from sterna.tuning.rounds import Round
 from sterna.types import BoolArray
 
-HEADS = ("round", "scans", "chains", "barrier", "rejection", "restarts", "log evidence", "memory")
+HEADS = ("round", "scans", "chains", "barrier", "rejection", "restarts", "log evidence", "memory", "seconds")
 # What the heads of columns mean, for readers of the table.
 EXPLANATION = (
     "The last round is the sampling phase. rejection: of swaps, mean and worst pair; restarts: counted/possible with "
-    "these rejections; memory: correlation of log-likelihoods before and after a scan's exploration, worst chain."
+    "these rejections; memory: correlation of log-likelihoods before and after a scan's exploration, worst chain; "
+    "seconds: of its scans."
 )
 
 
@@ -89,4 +90,5 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['restarts']}/{row['predicted_restarts']:.0f}",
         f"{_short(row['log_evidence'])} ± {_short(row['error'])}",
         f"{row['autocorrelation']:.2f}",
+        f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}",
     )

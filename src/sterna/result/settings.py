@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sterna.result.goal import Goal
+
 # Evaluations of the search for modes, relative to those of a run along the path from the prior: by default, at most.
 WHOLE_SEARCH, MAX_SEARCH = 0.1, 10.0
 
@@ -35,3 +37,5 @@ class Settings:
     """Where replicas begin: at draws from the "reference", or at particles of sequential Monte Carlo, "smc"."""
     keep_log_likelihoods: bool = False
     """Whether the log-likelihoods of all chains at all scans are kept."""
+    until: Goal | None = None
+    """What sampling goes on for; None if the number of its scans is fixed."""

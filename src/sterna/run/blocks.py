@@ -1,10 +1,10 @@
-"""Scans in blocks: all copies, each in its own thread or with its team, until the round is done or a pause is due."""
+"""Scans in blocks: all copies, in threads or with teams, until the round is done or a pause is due."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
-from threading import Event
+from threading import Event, Lock
 from typing import TypeAlias
 
 from sterna.engine.interrupts import check_interrupts, end_compiled_code
@@ -30,12 +30,13 @@ def never(scans_done: IntArray) -> bool:
     return False
 
 
-def run_blocks(runtime: Runtime, state: RunState, pause: Pause = never) -> bool:
+def run_blocks(runtime: Runtime, state: RunState, pause: Pause = never, last: int | None = None) -> bool:
     """Run the scans that are left of the round, of all copies, in place; return whether a pause was asked for.
 
     On a pause all copies stop at the ends of their blocks, some of which may be the end of the round. No result depends
-    on where a block ends.
+    on where a block ends. With `last`, no copy runs later scans of the round.
     """
+    turns = Turns(state, state.n_scans if last is None else last, runtime.evaluates_elsewhere)
     plan = runtime.plan(state)
     stop, paused = Event(), Event()
 
@@ -44,14 +45,39 @@ def run_blocks(runtime: Runtime, state: RunState, pause: Pause = never) -> bool:
             paused.set()
             stop.set()
 
-    jobs = [partial(_run_copy, runtime, state, plan, number, stop, end_block) for number in range(len(state.copies))]
+    job = partial(_run_copies, runtime, state, plan, turns, stop, end_block)
     threads = _threads_for(runtime, state)
     if threads == 1:
-        for job in jobs:
-            job()
+        job()
     else:
-        _run_threads(runtime, jobs, threads, stop)
+        _run_threads(runtime, job, threads, stop)
     return paused.is_set()
+
+
+class Turns:
+    """Whose block is next: the copy with the fewest scans, so that all are about equally far when a run is ended."""
+
+    def __init__(self, state: RunState, last: int, shared: bool) -> None:
+        n_copies = len(state.copies)
+        self.scans_done, self.last = state.scans_done, last
+        self.block, self.shared = [1] * n_copies, [shared] * n_copies
+        """The scans of each copy's next block, and whether its team shares them."""
+        self.idle, self.lock = set(range(n_copies)), Lock()
+
+    def take(self) -> int | None:
+        """Return a copy that no thread runs and that has scans left, if there is one."""
+        with self.lock:
+            left = [number for number in self.idle if self.scans_done[number] < self.last]
+            if not left:
+                return None
+            number = min(left, key=lambda one: (self.scans_done[one], one))
+            self.idle.remove(number)
+            return number
+
+    def give_back(self, number: int) -> None:
+        """Let any thread run the next block of a copy."""
+        with self.lock:
+            self.idle.add(number)
 
 
 def _threads_for(runtime: Runtime, state: RunState) -> int:
@@ -63,9 +89,9 @@ def _threads_for(runtime: Runtime, state: RunState) -> int:
     return 1 if runtime.one_thread else min(state.settings.workers, n_copies)
 
 
-def _run_threads(runtime: Runtime, jobs: Sequence[Callable[[], None]], threads: int, stop: Event) -> None:
+def _run_threads(runtime: Runtime, job: Callable[[], None], threads: int, stop: Event) -> None:
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(job) for job in jobs]
+        futures = [pool.submit(job) for _ in range(threads)]
         try:
             wait_for(futures)
         finally:
@@ -83,25 +109,37 @@ def _end_teams(runtime: Runtime) -> None:
             team.end()
 
 
-def _run_copy(
-    runtime: Runtime, state: RunState, plan: Plan, number: int, stop: Event, end_block: Callable[[], None]
+def _run_copies(
+    runtime: Runtime, state: RunState, plan: Plan, turns: Turns, stop: Event, end_block: Callable[[], None]
 ) -> None:
-    """Run the scans that are left of one copy in blocks of about BLOCK_SECONDS."""
-    has_team = runtime.teams.teams[number] is not None
-    block, shared = 1, runtime.evaluates_elsewhere
-    while state.scans_done[number] < plan.n_scans and not stop.is_set():
-        first = int(state.scans_done[number]) + 1
-        last = min(plan.n_scans, first + block - 1)
-        began = time.perf_counter()
-        run = _run_shared_scans if shared else _run_scans
-        run(runtime, state, plan, number, first, last)
-        seconds = max(time.perf_counter() - began, 1e-9)
-        state.scans_done[number] = last
-        runtime.display.advance(number, last - first + 1)
-        shared = shared or (has_team and seconds > SHARED_SCAN_SECONDS * (last - first + 1))
-        block = max(1, min(4 * block, int(block * BLOCK_SECONDS / seconds)))
+    """Run the scans that are left in one thread, in blocks of about BLOCK_SECONDS.
+
+    A thread ends when no copy is idle that has scans left: there are at most as many threads as copies.
+    """
+    while not stop.is_set() and (number := turns.take()) is not None:
+        try:
+            _run_block(runtime, state, plan, turns, number)
+        finally:
+            turns.give_back(number)
         end_block()
         check_interrupts()
+
+
+def _run_block(runtime: Runtime, state: RunState, plan: Plan, turns: Turns, number: int) -> None:
+    """Run the next block of a copy, and choose the length of the one after it."""
+    block = turns.block[number]
+    first = int(state.scans_done[number]) + 1
+    last = min(turns.last, first + block - 1)
+    began = time.perf_counter()
+    run = _run_shared_scans if turns.shared[number] else _run_scans
+    run(runtime, state, plan, number, first, last)
+    seconds = max(time.perf_counter() - began, 1e-9)
+    state.scans_done[number] = last
+    runtime.display.advance(number, last - first + 1)
+    has_team = runtime.teams.teams[number] is not None
+    if has_team and seconds > SHARED_SCAN_SECONDS * (last - first + 1):
+        turns.shared[number] = True
+    turns.block[number] = max(1, min(4 * block, int(block * BLOCK_SECONDS / seconds)))
 
 
 def _run_scans(runtime: Runtime, state: RunState, plan: Plan, number: int, first: int, last: int) -> None:

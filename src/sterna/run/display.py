@@ -59,6 +59,12 @@ class Display:
     def end_round(self, last: "Round") -> None:
         """End a tuning round."""
 
+    def go_on(self, n_scans: int, missing: list[str]) -> None:
+        """Note up to how many scans sampling goes on, and for which goals."""
+
+    def note_signal(self, name: str) -> None:
+        """Note that a signal ends the run; called from any thread."""
+
     def finish(self, result: "Result") -> None:
         """End the run."""
 
@@ -141,6 +147,9 @@ class LineDisplay(Display):
         self.state = state
         before = self.n_chains, self.left.load
         self.n_chains = state.tuned.n_chains
+        tuning = sum(2**r for r in range(1, state.settings.n_rounds + 1))
+        sampling = state.planned_scans if state.is_sampling else state.settings.n_scans
+        self.all_scans = (tuning + sampling) * len(state.copies)
         self.round_done = self.round_done_before = int(state.scans_done.sum())
         self.done = self.round_done + sum(one.n_scans for one in state.rounds) * len(state.copies)
         self.round_began = time.perf_counter()
@@ -174,6 +183,16 @@ class LineDisplay(Display):
         if last.number >= 5:
             self._progress()
 
+    def go_on(self, n_scans: int, missing: list[str]) -> None:
+        """Say why sampling takes longer."""
+        if missing and time.perf_counter() - self.began > self.seconds_between:
+            self.say(f"sterna: sampling goes on to {n_scans} scans: {missing[0]} so far")
+
+    def note_signal(self, name: str) -> None:
+        """Say what comes next, and how to stop at once."""
+        what, again = ("Ctrl-C", "press Ctrl-C again") if name == "SIGINT" else (name, "send it again")
+        self.say(f"sterna: {what}: the run ends after the block of scans under way; {again} to stop at once")
+
     def finish(self, result: "Result") -> None:
         """Say how the run ended."""
         self.say(self.line(finished=True).replace("\n", "  "))
@@ -197,10 +216,11 @@ class LineDisplay(Display):
         left = f"done in {clock(now - self.began)}" if finished else self.left.text(now)
         if left and self.left.on_trial and not finished:
             left += ", explorers on trial"
+        planned = self.state.planned_scans * len(self.state.copies)
         return self.joint.join(
             (
-                f"{_phase(self.state):>9} {self.round_done:>7}/{self.state.n_scans * self.settings.n_copies} scans  "
-                f"{self._load()}" + (f"  {left}" if left else ""),
+                f"{_phase(self.state):>9} {self.round_done:>7}/{planned} scans  {self._load()}"
+                + (f"  {left}" if left else ""),
                 f"barrier {without_saturation(rejection, second).sum():.2f}  restarts {restarts}  "
                 f"acceptance {1 - rejection.max():.2f} min {1 - rejection.mean():.2f} mean  {rate:,.0f} scans/s",
             )

@@ -23,7 +23,7 @@ _REFERENCE = (
     "sterna.PriorTransform and sterna.from_log_prior"
 )
 _OF_TARGET = "give it to sterna.Target, and that to sterna.sample"
-_STOP = "a run ends after n_rounds= tuning rounds and n_scans= sampling scans"
+_STOP = 'give until=, such as {"log_evidence": 0.05, "ess": 400}, or max_seconds='
 _ARVIZ = "a result has its draws in result.posterior, and result.to_arviz() for ArviZ"
 
 HINTS = {
@@ -72,7 +72,7 @@ HINTS = {
         ),
         ("priors log_prior lnprior prior_transform ptform ndim bounds parameters dim", _REFERENCE),
         ("gradient grad local_change kernels view compile name", _OF_TARGET),
-        ("until max_seconds maxiter maxcall dlogz max_time timeout n_like_max tol stop", _STOP),
+        ("maxiter maxcall dlogz max_time timeout n_like_max tol stop", _STOP),
         ("return_inferencedata idata_kwargs trace backend", _ARVIZ),
         ("vectorize batched", "give vectorized=True for a function of many points at once"),
     )

@@ -36,6 +36,12 @@ def explorer_bytes(settings: Settings, n_chains: int, dimension: int, bound: Bou
     return int(BYTES * n_chains * (settings.n_copies * per_chain + bound.n_parameters))
 
 
+def fits_memory(settings: Settings, n_chains: int, dimension: int, bound: Bound) -> bool:
+    """Return whether a run of these settings fits into memory while its records are copied into longer ones."""
+    draws, records = draws_bytes(settings, n_chains, dimension), record_bytes(settings, n_chains)
+    return 2 * (draws + records) + explorer_bytes(settings, n_chains, dimension, bound) <= machine_memory()
+
+
 def check_memory(settings: Settings, n_chains: int, dimension: int, bound: Bound, explorer: str) -> None:
     """Refuse a run that needs more memory than there is, and say which part needs most of it."""
     n_scans = settings.n_scans

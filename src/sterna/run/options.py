@@ -1,5 +1,6 @@
 """The options of `sterna.sample`: what a user gave, checked and filled in."""
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -8,11 +9,12 @@ import numpy as np
 from sterna.engine.schemes import find_scheme
 from sterna.errors import OptionError
 from sterna.ground.numbers import real_number, whole_number
+from sterna.result.goal import DEFAULT_GOAL, goal_of
 from sterna.result.settings import MAX_SEARCH, Settings
 from sterna.theory.checks import check_schedule
 from sterna.tuning.chains import FIRST_N_CHAINS
 
-MAX_ROUNDS = 40
+DEFAULT_ROUNDS, MAX_ROUNDS = 10, 40
 # The index process is kept in 16 bits.
 MAX_CHAINS = 2**15 - 1
 MAX_SEED = 2**63 - 1
@@ -27,7 +29,7 @@ class Options:
     """What a user gave as options of `sterna.sample`, not yet checked."""
 
     n_chains: object = "auto"
-    n_rounds: object = 10
+    n_rounds: object = None
     n_scans: object = None
     n_copies: object = 1
     explorations: object = "auto"
@@ -42,13 +44,20 @@ class Options:
     start: object = "reference"
     workers: object = None
     """A number, an executor, a pool with a `map`, or None."""
+    until: object = None
+    max_seconds: object = None
 
 
 def make_settings(options: Options) -> Settings:
     """Check every option, and fill in those left open."""
-    rounds = _whole("n_rounds", options.n_rounds, 0, "round r has 2**r scans", MAX_ROUNDS)
+    given_rounds = DEFAULT_ROUNDS if options.n_rounds is None else options.n_rounds
+    rounds = _whole("n_rounds", given_rounds, 0, "round r has 2**r scans", MAX_ROUNDS)
     n_chains, auto_chains = _number_of_chains(options, rounds)
     scans = _number_of_scans(options.n_scans, rounds)
+    goal = goal_of(options.until)
+    if goal is None and options.n_rounds is None and options.n_scans is None:
+        # whoever gives one of them has chosen how long the run is
+        goal = DEFAULT_GOAL
     workers = number_of_workers(options.workers)
     # more copies than workers would cost time
     copies = workers if _is_auto(options.n_copies) else options.n_copies
@@ -85,7 +94,16 @@ def make_settings(options: Options) -> Settings:
         search=None if options.search is None else _share("search", options.search),
         start=options.start,
         keep_log_likelihoods=check_flag("keep_log_likelihoods", options.keep_log_likelihoods),
+        until=goal,
     )
+
+
+def check_seconds(given: object) -> float | None:
+    """Return the time after which a run ends."""
+    seconds = None if given is None else real_number(given)
+    if given is not None and (seconds is None or not 0.0 < seconds < math.inf):
+        raise OptionError(f"max_seconds={given!r}: give a number of seconds above 0.")
+    return seconds
 
 
 def _share(name: str, given: object) -> float:

@@ -28,9 +28,11 @@ def evaluations_of_paths(state: RunState) -> tuple[int, int]:
     return own[0] + other[0], own[1] + other[1]
 
 
-def settings_of_user(state: RunState) -> Settings:
-    """Return the settings as the user knows them."""
-    settings = state.settings
+def settings_of_result(state: RunState) -> Settings:
+    """Return the settings as the user knows them, with the numbers of scans and chains of the draws."""
+    settings = replace(state.settings, n_chains=state.tuned.n_chains, n_scans=state.n_scans, thin=state.thin)
+    if not state.is_sampling:
+        settings = replace(settings, keep="target")
     return settings if state.mixture is None else replace(settings, seed=settings.seed ^ OTHER_SEED)
 
 

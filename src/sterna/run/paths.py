@@ -5,6 +5,7 @@ there on the path from the mixture gives the result. The path from the prior goe
 evaluations, because what it finds does not depend on the search.
 """
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ import numpy as np
 
 from sterna.engine.round import new_copy, refresh_some
 from sterna.result.text import count
-from sterna.run.blocks import Pause, run_blocks
+from sterna.run.blocks import Pause, never, run_blocks
 from sterna.run.fitted_runtime import along, price_of
 from sterna.run.landscape import TargetLandscape
 from sterna.run.path_choice import evaluations_per_exploration, finds_more, is_better, load_of, reason_of
@@ -28,7 +29,7 @@ from sterna.run.wander import wandered
 from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima, with_places
 from sterna.search.search import Search
 from sterna.tuning.schedule import uniform_schedule
-from sterna.types import FloatArray
+from sterna.types import FloatArray, IntArray
 
 # The path from the mixture begins when so many tuning rounds are left, and is on trial for so many.
 ROUNDS_OF_MIXTURE, TRIAL_ROUNDS = 5, 2
@@ -52,17 +53,48 @@ WANDERING, WANDERING_IF_EXPENSIVE = 0.02, 0.003
 # Places that are compared with the mixture at most.
 MAX_PLACES = 5000
 
+# How long the path from the mixture runs before the other one has its turn.
+SECONDS_OF_TURN = 5.0
+
 # Both paths must draw different random numbers.
 OTHER_SEED = 0x2545F4914F6CDD1D
 
 
 def run_both_paths(runtime: Runtime, state: RunState, pause: Pause) -> bool:
-    """Run the scans that are left of the round, along both paths; return whether a pause was asked for."""
-    paused = run_blocks(along(runtime, state.mixture), state, pause)
-    if state.beside is None or paused:
-        return paused
+    """Run the scans that are left of the round, along both paths; return whether a pause was asked for.
+
+    In a long round the paths take turns, so that neither is far behind when a run is ended early.
+    """
+    beside, main = state.beside, along(runtime, state.mixture)
+    if beside is None:
+        return run_blocks(main, state, pause)
+    while not state.round_is_done:
+        turn = Turn(pause)
+        run_blocks(main, state, turn)
+        if turn.paused or run_beside(runtime, state, beside, pause):
+            return True
+    return False
+
+
+class Turn:
+    """A pause that also ends the turn of one path."""
+
+    def __init__(self, pause: Pause) -> None:
+        self.pause, self.paused, self.end = pause, False, time.perf_counter() + SECONDS_OF_TURN
+
+    def __call__(self, scans_done: IntArray) -> bool:
+        """Return whether the scans shall stop."""
+        self.paused = self.paused or self.pause(scans_done)
+        return self.paused or time.perf_counter() > self.end
+
+
+def run_beside(runtime: Runtime, state: RunState, beside: RunState, pause: Pause = never) -> bool:
+    """Run the path from the prior until the same share of its scans is done; return whether a pause was asked for."""
+    last = -(-beside.n_scans * int(state.scans_done.min()) // state.n_scans)
+    if (beside.scans_done >= last).all():
+        return False
     with runtime.display.working("running along the path from the prior as well"):
-        return run_blocks(runtime.quiet(), state.beside, pause)
+        return run_blocks(runtime.quiet(), beside, pause, last)
 
 
 def next_round(runtime: Runtime, state: RunState) -> RunState:

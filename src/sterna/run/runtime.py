@@ -90,7 +90,8 @@ class Runtime:
             centre=tuned.centre,
             seed=settings.seed,
             round_number=state.round_number,
-            n_scans=state.n_scans,
+            batch_scans=state.layout.scans,
+            batches=state.layout.batches,
             thin=state.thin,
         )
 

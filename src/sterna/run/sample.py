@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from sterna.explorers.best import Best
 from sterna.explorers.default import default_explorer
 from sterna.ground.keywords import explains_keywords
 from sterna.ground.numbers import whole_number
+from sterna.result.ending import INTERRUPT
 from sterna.result.result import Result
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import sampled_target
@@ -27,24 +28,28 @@ from sterna.result.settings import Settings
 from sterna.result.text import count
 from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
+from sterna.run.ends import Ends, ended_early
 from sterna.run.fitted_runtime import along
 from sterna.run.given import as_explorer, as_target, is_pymc
+from sterna.run.goals import check_names, unreached
 from sterna.run.keywords import HINTS
 from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
 from sterna.run.modes import find_modes
-from sterna.run.options import Options, check_flag, make_settings
+from sterna.run.options import Options, check_flag, check_seconds, make_settings
 from sterna.run.path_options import check_explorer, check_path
-from sterna.run.path_results import evaluations_of_paths, other_path, records_of, settings_of_user
+from sterna.run.path_results import evaluations_of_paths, other_path, records_of, settings_of_result
 from sterna.run.runtime import Runtime
 from sterna.run.search import check_at_end
 from sterna.run.start import SECONDS_FOR_PYMC, SECONDS_TO_COMPILE, start_run
 from sterna.run.state import RunState
 from sterna.run.tune import summarise
+from sterna.search.check import Check
 from sterna.target.prepared import PreparedTarget
 from sterna.target.target import Target
 from sterna.theory.checks import check_schedule
 from sterna.tuning.schedule import uniform_schedule
+from sterna.types import IntArray
 from sterna.workers.blas import one_blas_thread
 from sterna.workers.choice import Teams
 
@@ -59,7 +64,7 @@ def sample(
     *,
     prior: Any = None,
     n_chains: Any = "auto",
-    n_rounds: float = 10,
+    n_rounds: float | None = None,
     n_scans: float | None = None,
     n_copies: Any = 1,
     explorer: Explorer | Callable[..., Any] | Mapping[Any, Any] | str | None = None,
@@ -72,6 +77,8 @@ def sample(
     keep: str = "target",
     thin: float = 1,
     keep_log_likelihoods: bool = False,
+    until: Any = None,
+    max_seconds: float | None = None,
     seed: float | None = 1,
     workers: Any = None,
     vectorized: bool | str = False,
@@ -90,9 +97,12 @@ def sample(
         Number of annealed chains, both ends included (the paper's N + 1). By default "auto": twice the global barrier,
         which the tuning rounds measure, and more if exploration is slow. A `schedule` sets it too.
     n_rounds
-        Tuning rounds; round r has 2**r scans.
+        Tuning rounds, by default 10; round r has 2**r scans.
     n_scans
-        Sampling scans after tuning; by default as many as tuning took.
+        Sampling scans after tuning; by default as many as tuning took. If neither `n_rounds` nor `n_scans` is given,
+        sampling then goes on in blocks, with everything frozen, until every effective sample size is 200 and the
+        standard error of the log evidence 0.1, up to 1e6 evaluations of the likelihood in all and 16 times the scans
+        of tuning. The result says which of these ended the run.
     n_copies
         Independent copies of parallel tempering, tuned together; "auto" takes one per worker.
     explorer
@@ -123,6 +133,13 @@ def sample(
     keep_log_likelihoods
         Whether to keep the log-likelihoods of all chains at all sampling scans, for `result.log_likelihoods` and
         `result.path_integral`.
+    until
+        Goals that sampling goes on for, in blocks, until all of them hold: a dict with some of `log_evidence` (its
+        standard error), `ess` (the effective sample size of the worst scalar, or a dict of sizes by variable),
+        `restarts`, and `seconds`, after which sampling ends in any case. The first block has `n_scans` scans.
+    max_seconds
+        End the run in good order after this time, tuning included. If no time is left to sample, the result has the
+        draws of the last tuning round, and says so.
     seed
         The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it). An explorer
         that sterna chooses depends on the measured cost of an evaluation: name one for the same bits on other machines.
@@ -173,6 +190,8 @@ def sample(
         search,
         start,
         workers,
+        until,
+        max_seconds,
     )
     read_target = partial(as_target, target, reference, data, vectorized, prior)
     return _sample_shown(read_target, options, explorer, progress, SECONDS_FOR_PYMC if is_pymc(target) else None)
@@ -205,8 +224,22 @@ def begin_run(
     pause: Pause = never,
 ) -> Result | RunState:
     """Run from the beginning; return the result, or the state if the run paused before its end."""
+    ends = Ends(display, check_seconds(options.max_seconds))
     with started(target, options, explorer=explorer, display=display) as (runtime, state):
-        return finish(runtime, run_rounds(runtime, state, pause))
+        return run_to_end(runtime, state, ends, pause)
+
+
+def run_to_end(runtime: Runtime, state: RunState, ends: Ends, pause: Pause = never) -> Result | RunState:
+    """Run until the end, which a signal or a time may bring sooner, or until `pause` asks for the state."""
+
+    def either(scans_done: IntArray) -> bool:
+        return ends(scans_done) or pause(scans_done)
+
+    with ends.taking_signals():
+        state = run_rounds(runtime, state, either, ends.begin)
+        if not state.ended_by and ends.reason:
+            state = ended_early(runtime, state, ends)
+    return finish(runtime, state)
 
 
 @contextmanager
@@ -226,6 +259,7 @@ def started(
         notes = (f"The seed {options.seed} was drawn, because seed=None: give seed={options.seed} for the same run.",)
     settings = make_settings(options)
     check_path(prepared, settings.path, settings.n_rounds)
+    check_names(settings.until, sampled_target(prepared))
     if settings.search and settings.path == "prior":
         notes += (f'search={settings.search:g} has no effect: with path="prior" no search for modes is made.',)
     if whole_number(workers) is not None:
@@ -248,6 +282,7 @@ def continue_run(
     workers: object = None,
     display: Display = SILENT,
     pause: Pause = never,
+    max_seconds: float | None = None,
 ) -> Result | RunState:
     """Go on with a run from its state, here or in another process: the same bits as if it had never stopped.
 
@@ -258,7 +293,7 @@ def continue_run(
     with running(prepared, explorer, state.settings, workers, display) as (runtime, _):
         check_fits(runtime, state)
         runtime.restore_fitted(state.fitted)
-        return finish(runtime, run_rounds(runtime, state, pause))
+        return run_to_end(runtime, state, Ends(display, max_seconds), pause)
 
 
 def check_fits(runtime: Runtime, state: RunState) -> None:
@@ -315,7 +350,7 @@ def running(
 
 def finish(runtime: Runtime, state: RunState) -> Result | RunState:
     """Return the result of a run whose sampling phase is done, or the state of one that has paused."""
-    if not state.round_is_done:
+    if not state.ended_by:
         return state
     result = result_of(runtime, state)
     runtime.display.finish(result)
@@ -334,12 +369,17 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
     evaluations, gradients = evaluations_of_paths(state)
     rounds = Rounds([*state.rounds, summarise(state)])
     began = time.perf_counter()
-    with runtime.display.working("searching for missed mass"):
-        check = check_at_end(found, state, rounds[-1].log_evidence)
+    if state.ended_by == INTERRUPT:
+        check = Check(skipped="the run was interrupted")
+    else:
+        with runtime.display.working("searching for missed mass"):
+            check = check_at_end(found, state, rounds[-1].log_evidence)
     return Result(
         target=sampled_target(target),
         explorer=bound.chosen(state.tuned.parameters) or found.explorer.name,
-        settings=replace(settings_of_user(state), n_chains=state.tuned.n_chains),
+        settings=settings_of_result(state),
+        ended_by=state.ended_by,
+        unreached=unreached(runtime, state),
         rounds=rounds,
         records=[_kept(record, state.settings.keep_log_likelihoods) for record in records_of(runtime, state)],
         evaluations=evaluations + check.evaluations,
@@ -350,5 +390,11 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
         other_path=other_path(runtime, state),
         diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),
         notes=[*target.notes, *bound.python, *runtime.teams.notes, *state.notes, *runtime.teams.notes_of_deaths()],
-        timing={**asdict(state.seconds), "search": time.perf_counter() - began},
+        timing=timing_of(state, time.perf_counter() - began),
     )
+
+
+def timing_of(state: RunState, search: float) -> dict[str, float]:
+    """Return the seconds of a run by phase."""
+    seconds = state.seconds
+    return {"compile": seconds.compile, "tuning": seconds.tuning, "sampling": seconds.sampling, "search": search}

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sterna.engine.record import Record
+from sterna.engine.record import Layout, Record
 from sterna.engine.round import Copy
 from sterna.errors import OptionError
 from sterna.explorers.cost import Cost
+from sterna.result.goal import Goal
 from sterna.result.settings import Settings
 from sterna.run.state import FittedDistribution, RunState, Seconds, Tuned
 from sterna.search.curvature import Optimum
@@ -33,7 +34,7 @@ CLASSES: dict[str, Any] = {
     found.__name__: found
     for found in (
         RunState, Tuned, FittedDistribution, Seconds, Settings, Cost, Copy, Record, Round, Evidence, EvidenceCurve,
-        Energies, Estimate, JourneyInfluence, Search, Optimum, Mixture, Planted,
+        Energies, Estimate, JourneyInfluence, Search, Optimum, Mixture, Planted, Goal, Layout,
     )
 }  # fmt: skip
 

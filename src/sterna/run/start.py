@@ -8,14 +8,14 @@ import numpy as np
 
 from sterna.engine.line_evaluation import evaluate_points, evaluate_references, evaluate_stencils
 from sterna.engine.program import LOG_LIKELIHOOD
-from sterna.engine.record import new_record
+from sterna.engine.record import layout_of, new_record
 from sterna.engine.round import Copy, draw_states, end_scan, explore_some, find_start, new_copy, run_scans
 from sterna.errors import InitialStateError
 from sterna.ground.compilation import compile_for
 from sterna.particles.start import start_by_particles
 from sterna.result.settings import Settings
 from sterna.run.checks import check_target
-from sterna.run.memory import check_memory
+from sterna.run.memory import check_memory, fits_memory
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState, Seconds, Tuned
 from sterna.target.checks.data_names import check_data_names
@@ -23,6 +23,9 @@ from sterna.types import FloatArray
 
 # How many draws from the reference a replica tries before it starts where another one does.
 MAX_STARTING_DRAWS = 1000
+
+# For how many scans the records of sampling have room at first. A run that ends early has batches of a 200th of that.
+FIRST_SCANS = 4096
 
 # What compilation takes on a machine that has never run sterna: the engine, and an explorer; a small PyMC model.
 SECONDS_TO_COMPILE, SECONDS_FOR_PYMC = 5.0, 10.0
@@ -114,21 +117,29 @@ def begin_round(runtime: Runtime, state: RunState) -> RunState:
     """Return the state with empty records and statistics for the round under way."""
     settings, n_chains = state.settings, state.tuned.n_chains
     check_memory(settings, n_chains, runtime.target.dimension, runtime.bound, runtime.explorer.name)
-    if state.is_sampling:
-        kept = 1 if settings.keep == "target" else n_chains
-    else:
-        # a fitted reference is fitted to the target chain's draws; a search begins at those of the last round
-        # and the mixture of a path to those of several rounds
-        fitted = runtime.target.fitted is not None or settings.path != "prior"
-        kept = 1 if fitted or state.round_number == settings.n_rounds else 0
+    # tuning keeps the target chain's draws: references are fitted to them, searches begin at them, and they are the
+    # result of a run that ends early
+    kept = n_chains if state.is_sampling and settings.keep == "all" else 1
+    scans = _first_scans(runtime, state) if state.is_sampling else 2**state.round_number
+    n_scans = scans if state.pace == 1.0 else max(1, int(state.pace * scans))
+    layout, thin, dimension = layout_of(n_scans), state.thin, runtime.target.dimension
     return replace(
         state,
+        n_scans=n_scans,
+        layout=layout,
         statistics=tuple(np.zeros((n_chains, runtime.bound.n_row)) for _ in state.copies),
-        records=tuple(
-            new_record(state.n_scans, n_chains, runtime.target.dimension, kept, state.thin) for _ in state.copies
-        ),
+        records=tuple(new_record(n_scans, layout, n_chains, dimension, kept, thin) for _ in state.copies),
         scans_done=np.zeros(settings.n_copies, dtype=np.int64),
+        seconds=replace(state.seconds, this_round=0.0),
     )
+
+
+def _first_scans(runtime: Runtime, state: RunState) -> int:
+    """Return for how many scans the records of sampling have room at first: its batches are short in case it ends."""
+    settings = state.settings
+    if not fits_memory(settings, state.tuned.n_chains, runtime.target.dimension, runtime.bound):
+        return settings.n_scans
+    return min(settings.n_scans, max(FIRST_SCANS, settings.thin))
 
 
 def load_engine(runtime: Runtime, state: RunState) -> None:

@@ -6,8 +6,9 @@ and records; everything else is replaced, never changed.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
-from sterna.engine.record import Record
+from sterna.engine.record import Layout, Record
 from sterna.engine.round import Copy
 from sterna.explorers.cost import Cost
 from sterna.result.settings import Settings
@@ -57,6 +58,8 @@ class Seconds:
     compile: float
     tuning: float = 0.0
     sampling: float = 0.0
+    this_round: float = 0.0
+    """Of the scans of the round under way."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,12 @@ class RunState:
     """The share of the scans of every round that are run; less than 1 for the path that only checks the other."""
     beside: "RunState | None" = None
     """The same run along the other path, in the same round."""
+    n_scans: int = 0
+    """Number of scans for which the records of the round under way have room; while sampling they are extended."""
+    layout: Layout = field(default_factory=partial(Layout, 1, 1))
+    """Where the batches of the round's records end."""
+    ended_by: str = ""
+    """What has ended the run, one of `sterna.result.ending.ENDINGS`; empty while it has not ended."""
 
     @property
     def is_sampling(self) -> bool:
@@ -104,10 +113,9 @@ class RunState:
         return self.round_number > self.settings.n_rounds
 
     @property
-    def n_scans(self) -> int:
-        """Number of scans of the round under way."""
-        scans = self.settings.n_scans if self.is_sampling else 2**self.round_number
-        return scans if self.pace == 1.0 else max(1, int(self.pace * scans))
+    def planned_scans(self) -> int:
+        """Number of scans that the round will have, unless goals need more."""
+        return max(self.n_scans, int(self.pace * self.settings.n_scans)) if self.is_sampling else self.n_scans
 
     @property
     def round_is_done(self) -> bool:

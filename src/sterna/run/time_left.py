@@ -63,7 +63,7 @@ class TimeLeft:
         self.began, self.work, self.n_scans, self.sampling = now, 0.0, state.n_scans, state.is_sampling
         later = self.settings.n_scans if not state.is_sampling else 0
         later += sum(2**r for r in range(state.round_number + 1, self.settings.n_rounds + 1))
-        self.scans_left = (later + state.n_scans) * copies - int(state.scans_done.sum())
+        self.scans_left = (later + state.planned_scans) * copies - int(state.scans_done.sum())
 
     def advance(self, scans: int) -> None:
         """Count scans."""

@@ -27,7 +27,7 @@ ROUNDS_AFTER_TRIALS = 2
 def summarise(state: RunState) -> Round:
     """Summarise the round under way, which is done."""
     tuned = state.tuned
-    return summarise_round(
+    found = summarise_round(
         state.round_number,
         tuned.schedule,
         tuned.pivot,
@@ -37,6 +37,7 @@ def summarise(state: RunState) -> Round:
         tuned.explorations,
         ancestors_of(state.rounds, tuned.schedule),
     )
+    return replace(found, seconds=state.seconds.this_round)
 
 
 def tune(runtime: Runtime, state: RunState, is_main: bool = True) -> RunState:

@@ -72,6 +72,8 @@ class Round:
     """The rate that the rejections allow if exploration were efficient."""
     positions: tuple[IndexArray, ...] = field(repr=False)
     """Each copy's index process."""
+    seconds: float = field(default=0.0, compare=False)
+    """Time of the scans."""
 
     @property
     def index_process(self) -> IndexArray:
@@ -170,6 +172,7 @@ class Round:
             "log_evidence": found.value,
             "error": found.error,
             "autocorrelation": _largest(self.log_likelihoods.autocorrelation[1:]),
+            "seconds": self.seconds,
             "schedule": self.schedule.tolist(),
             "rejection": self.rejection.tolist(),
         }
