@@ -20,7 +20,7 @@ from interruptions import load, pause_after, save
 
 from sterna.run import blocks
 from sterna.run.options import Options
-from sterna.run.sample import begin_run, continue_run
+from sterna.run.running import begin_run, continue_run
 from sterna.run.state import RunState
 
 # Long models are left to `bits.py`; their kernels are paused in shorter ones.

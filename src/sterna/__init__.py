@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sterna.errors import InitialStateError as InitialStateError
     from sterna.errors import MissingLibraryError as MissingLibraryError
     from sterna.errors import OptionError as OptionError
+    from sterna.errors import StorageError as StorageError
     from sterna.errors import TargetError as TargetError
     from sterna.explorers.automala import AutoMALA as AutoMALA
     from sterna.explorers.best import Best as Best
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from sterna.reference.space import Real as Real
     from sterna.reference.space import Simplex as Simplex
     from sterna.result.result import Result as Result
+    from sterna.run.load import load as load
+    from sterna.run.resume import resume as resume
     from sterna.run.sample import sample as sample
     from sterna.target.log_prior import from_log_prior as from_log_prior
     from sterna.target.target import Target as Target
@@ -62,7 +65,7 @@ else:
         "bridges.jax_target": "JaxTarget",
         "bridges.numpyro_model": "from_numpyro numpyro_samples",
         "bridges.pymc_model": "from_pymc",
-        "errors": "Error EvaluationError InitialStateError MissingLibraryError OptionError TargetError",
+        "errors": "Error EvaluationError InitialStateError MissingLibraryError OptionError StorageError TargetError",
         "explorers.automala": "AutoMALA",
         "explorers.best": "Best",
         "explorers.composition": "Cycle Mix",
@@ -84,6 +87,8 @@ else:
         "reference.reference": "Reference",
         "reference.space": "Angle Binary Integer Real Simplex",
         "result.result": "Result",
+        "run.load": "load",
+        "run.resume": "resume",
         "run.sample": "sample",
         "target.log_prior": "from_log_prior",
         "target.target": "Target",

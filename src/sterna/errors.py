@@ -83,6 +83,19 @@ class MissingLibraryError(Error, ModuleNotFoundError):
     """
 
 
+class StorageError(Error, OSError):
+    """A folder or file of a run cannot be read or written, is damaged, or belongs to another run.
+
+    Examples
+    --------
+    >>> import sterna
+    >>> sterna.load("no such folder")
+    Traceback (most recent call last):
+        ...
+    sterna.errors.StorageError: no such folder ...
+    """
+
+
 def describe(error: BaseException) -> str:
     """Return the type and the message of an exception, also of one whose message cannot be computed."""
     try:

@@ -117,7 +117,7 @@ def test_one_call_serves_all_chains_and_finds_the_gradient_too(monkeypatch):
     monkeypatch.setattr("sterna.bridges.jax_target.batch_function_of", counted)
     # the search for missed mass makes calls of its own
     monkeypatch.setattr("sterna.run.tune.search_after_tuning", lambda runtime, state: state.search)
-    monkeypatch.setattr("sterna.run.sample.check_at_end", lambda runtime, state, log_evidence: Check())
+    monkeypatch.setattr("sterna.run.outcome.check_at_end", lambda runtime, state, log_evidence: Check())
     target = sterna.JaxTarget(normal, {"x": sterna.Normal(0, 1, shape=3)})
     calls.clear()
     result = sterna.sample(target, explorer=sterna.MALA(), n_chains=6, n_rounds=5, explorations=1, progress=False)

@@ -22,7 +22,7 @@ from sterna.engine.added_chain import (
 from sterna.paper import ladder as ladders
 from sterna.paper.adaptive_reversible import ladder_options, run_arr, run_mmv
 from sterna.paper.ladder import Grower, Ladder, Rung
-from sterna.run.sample import started
+from sterna.run.running import started
 
 DIM, PRECISION = 5, 50.0
 SHORT = {"n_scans": 50, "n_burn_in": 50, "workers": 1}

@@ -14,7 +14,7 @@ from sterna.result.result import Result
 from sterna.run import blocks, start
 from sterna.run.goals import Standing, shortfalls
 from sterna.run.options import Options
-from sterna.run.sample import begin_run, continue_run
+from sterna.run.running import begin_run, continue_run
 
 SHORT = {"n_chains": 5, "n_rounds": 5, "explorer": "slice", "progress": False}
 

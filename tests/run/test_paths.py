@@ -12,7 +12,7 @@ from sterna.errors import OptionError
 from sterna.result.other_path import MAX_OUTSIDE, OtherPath
 from sterna.run import blocks
 from sterna.run.options import Options
-from sterna.run.sample import begin_run, continue_run
+from sterna.run.running import begin_run, continue_run
 from sterna.run.state import RunState
 from sterna.tuning.estimate import Estimate
 

@@ -15,7 +15,7 @@ import sterna
 from sterna.result.result import Result
 from sterna.run import blocks
 from sterna.run.options import Options
-from sterna.run.sample import begin_run, continue_run
+from sterna.run.running import begin_run, continue_run
 from sterna.run.serialization import CLASSES, put_together, take_apart
 from sterna.run.state import RunState, Seconds
 

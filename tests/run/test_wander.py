@@ -9,7 +9,7 @@ from scipy import stats
 import sterna
 from sterna.run import wander
 from sterna.run.options import Options
-from sterna.run.sample import started
+from sterna.run.running import started
 from sterna.run.wander import wandered
 
 SD = 0.3

@@ -146,7 +146,9 @@ def key_of_code(code: CodeType) -> Key:
             comprehension = constant.co_name in ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>")
             constants.append(key_of_code(constant) if comprehension else ("identity", Identity(constant)))
         else:
-            constants.append((type(constant).__qualname__, repr(constant)))
+            # the order of a set is another in each process
+            ordered = sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant
+            constants.append((type(constant).__qualname__, repr(ordered)))
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
     return "code", code.co_code, code.co_exceptiontable, tuple(constants), names, counts

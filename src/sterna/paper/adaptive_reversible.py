@@ -19,8 +19,9 @@ from sterna.result.result import Result
 from sterna.run.given import as_target
 from sterna.run.loop import run_rounds
 from sterna.run.options import Options
+from sterna.run.outcome import result_of
+from sterna.run.running import started
 from sterna.run.runtime import Runtime
-from sterna.run.sample import result_of, started
 from sterna.run.start import begin_round
 from sterna.run.state import RunState, Tuned
 from sterna.run.tune import next_centre, next_pivot, summarise, total_evaluations

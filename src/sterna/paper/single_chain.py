@@ -20,8 +20,8 @@ from sterna.result.scalars import scalars_of
 from sterna.result.summary import Summary, rows_of
 from sterna.run.given import as_target
 from sterna.run.options import Options
+from sterna.run.running import started
 from sterna.run.runtime import Runtime
-from sterna.run.sample import started
 from sterna.run.state import RunState
 from sterna.run.tune import total_evaluations
 from sterna.theory.checks import check_whole

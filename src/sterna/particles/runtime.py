@@ -11,8 +11,8 @@ from sterna.particles.exploration import n_groups_of
 from sterna.particles.settings import ParticleSettings
 from sterna.result.settings import Settings
 from sterna.run.display import Display
+from sterna.run.running import running
 from sterna.run.runtime import Runtime
-from sterna.run.sample import running
 from sterna.target.prepared import PreparedTarget
 from sterna.target.target import Target
 from sterna.theory.checks import check_whole

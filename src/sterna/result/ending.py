@@ -43,7 +43,8 @@ def price_line(result: "Result") -> str:
         return ""
     goal = _one_digit(error / STRICTER)
     factor = (error / goal) ** 2
-    return f"log evidence to ± {goal:g}: about {duration(factor * seconds)}, {factor:.0f} times as many scans"
+    time = "less than a second" if factor * seconds < 1.0 else f"about {duration(factor * seconds)}"
+    return f"log evidence to ± {goal:g}: {time}, {factor:.0f} times as many scans"
 
 
 def _one_digit(number: float) -> float:
@@ -66,12 +67,24 @@ def interrupted_run(result: "Result") -> str | None:
     if result.is_sampled:
         return None
     why = "was interrupted" if result.ended_by == INTERRUPT else "had no time left"
+    what_to_do = f"Go on with it: {resume_call(result)}." if result.folder else "Give it more time."
     return (
         f"This run {why} in tuning round {len(result.rounds)}, after {count(result.settings.n_scans, 'scan')} of it "
         "(normal: a sampling phase after all tuning rounds). Draws and evidence are those of this round, whose "
-        "schedule and explorer were not tuned to the end. Give it more time, or go on with it by sterna.resume if it "
-        "has a folder."
+        f"schedule and explorer were not tuned to the end. {what_to_do}"
     )
+
+
+def resume_call(result: "Result") -> str:
+    """Return what goes on with a run."""
+    return f"sterna.resume({result.folder!r}, target)"
+
+
+def not_saved(result: "Result") -> str | None:
+    """Warn of a run that is not in its folder as it should be."""
+    if not result.not_saved:
+        return None
+    return f"{result.not_saved} This result is whole, but only here: result.save(path) writes it elsewhere."
 
 
 def goal_not_reached(result: "Result") -> str | None:

@@ -37,6 +37,8 @@ from sterna.tuning.rounds import Round
 from sterna.types import BoolArray, FloatArray, IndexArray, IntArray
 
 if TYPE_CHECKING:
+    import os
+
     import xarray
 
     from sterna.result.settings import Settings
@@ -88,6 +90,10 @@ class Result:
     "seconds" (the time was up), "interrupt" (Ctrl-C or another signal), or "memory" (more scans would not fit)."""
     unreached: tuple[str, ...] = ()
     """The goals that did not hold at the end, in words."""
+    folder: str = field(default="", compare=False)
+    """The folder to which the run was written."""
+    not_saved: str = ""
+    """Why the run or its result could not be written there."""
     other_path: OtherPath | None = field(default=None, repr=False)
     """With `path="fitted"`: the mixture at which the path began, and what the path from the prior found beside it."""
 
@@ -370,9 +376,32 @@ class Result:
 
     def __getstate__(self) -> dict[str, Any]:
         """Give pickle and deepcopy the fields without the target's functions; properties are computed again."""
-        draws = [self.states] if self.settings.keep != "all" else [self.states, self._states_of_chains()]
         state = {one.name: getattr(self, one.name) for one in fields(self)}
-        return state | {"target": self.target.stored(draws)}
+        return state | {"target": self.stored_target()}
+
+    def stored_target(self) -> SampledTarget:
+        """Return the target without its functions: their answers at the result's draws are kept instead."""
+        draws = [self.states] if self.settings.keep != "all" else [self.states, self._states_of_chains()]
+        return self.target.stored(draws)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a folder, from which `sterna.load` reads it, without the target.
+
+        The draws are arrays in the Zarr format in its folder `samples`, which `xarray.open_zarr` reads too.
+
+        Examples
+        --------
+        >>> import sterna, tempfile
+        >>> result = sterna.sample(sterna.models.normal(), explorer="slice", n_chains=5, n_rounds=3, progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(f"{folder}/run")
+        ...     again = sterna.load(f"{folder}/run")
+        >>> bool((again.posterior["x"] == result.posterior["x"]).all())
+        True
+        """
+        from sterna.result.saved import save_result
+
+        save_result(self, path)
 
     def __copy__(self) -> Result:
         """Share everything with the copy, the target's functions too."""

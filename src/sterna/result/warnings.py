@@ -8,7 +8,7 @@ import numpy as np
 from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.advice import SAME_POSTERIOR, longer_run
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM, unconverged
-from sterna.result.ending import goal_not_reached, interrupted_run
+from sterna.result.ending import goal_not_reached, interrupted_run, not_saved
 from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
 from sterna.result.other_path import (
     disagreeing_paths,
@@ -52,6 +52,7 @@ def warnings_of(result: "Result") -> list[str]:
     """Return all warnings that a result deserves."""
     checks = (
         interrupted_run,
+        not_saved,
         goal_not_reached,
         unknown_evidence,
         constant_likelihood,

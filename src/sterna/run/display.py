@@ -65,6 +65,9 @@ class Display:
     def note_signal(self, name: str) -> None:
         """Note that a signal ends the run; called from any thread."""
 
+    def warn(self, text: str) -> None:
+        """Tell at once what cannot wait for the result, such as a disk that is full."""
+
     def finish(self, result: "Result") -> None:
         """End the run."""
 
@@ -192,6 +195,10 @@ class LineDisplay(Display):
         """Say what comes next, and how to stop at once."""
         what, again = ("Ctrl-C", "press Ctrl-C again") if name == "SIGINT" else (name, "send it again")
         self.say(f"sterna: {what}: the run ends after the block of scans under way; {again} to stop at once")
+
+    def warn(self, text: str) -> None:
+        """Say it."""
+        self.say(text)
 
     def finish(self, result: "Result") -> None:
         """Say how the run ended."""

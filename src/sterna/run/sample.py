@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sterna.engine.callback import LIKELIHOOD
-from sterna.engine.interrupts import check_interrupts, holds_interrupts, interruptible, watch_interrupts
-from sterna.engine.record import Record
-from sterna.errors import OptionError
+from sterna.engine.interrupts import holds_interrupts, interruptible
 from sterna.explorers.base import Explorer
-from sterna.explorers.best import Best
-from sterna.explorers.default import default_explorer
 from sterna.ground.keywords import explains_keywords
-from sterna.ground.numbers import whole_number
-from sterna.result.ending import INTERRUPT
 from sterna.result.result import Result
-from sterna.result.rounds import Rounds
-from sterna.result.sampled_target import sampled_target
-from sterna.result.settings import Settings
-from sterna.result.text import count
-from sterna.run.blocks import Pause, never
 from sterna.run.display import Display, make_display
-from sterna.run.ends import Ends, ended_early
-from sterna.run.fitted_runtime import along
-from sterna.run.given import as_explorer, as_target, is_pymc
-from sterna.run.goals import check_names, unreached
+from sterna.run.folder import holds_run
+from sterna.run.given import as_target, is_pymc
 from sterna.run.keywords import HINTS
-from sterna.run.loop import run_rounds
-from sterna.run.memory import check_memory
-from sterna.run.modes import find_modes
-from sterna.run.options import Options, check_flag, check_seconds, make_settings
-from sterna.run.path_options import check_explorer, check_path
-from sterna.run.path_results import evaluations_of_paths, other_path, records_of, settings_of_result
-from sterna.run.runtime import Runtime
-from sterna.run.search import check_at_end
-from sterna.run.start import SECONDS_FOR_PYMC, SECONDS_TO_COMPILE, start_run
-from sterna.run.state import RunState
-from sterna.run.tune import summarise
-from sterna.search.check import Check
-from sterna.target.prepared import PreparedTarget
+from sterna.run.options import Options, check_flag
+from sterna.run.resume import go_on, new_folder
+from sterna.run.running import begin_run
+from sterna.run.start import SECONDS_FOR_PYMC
 from sterna.target.target import Target
-from sterna.theory.checks import check_schedule
-from sterna.tuning.schedule import uniform_schedule
-from sterna.types import IntArray
-from sterna.workers.blas import one_blas_thread
-from sterna.workers.choice import Teams
 
-SILENT = Display()
+if TYPE_CHECKING:
+    import os
 
 
 @explains_keywords("sterna.sample", HINTS)
@@ -83,6 +52,8 @@ def sample(
     workers: Any = None,
     vectorized: bool | str = False,
     progress: bool | Display = True,
+    folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     keep_energies: bool | None = None,
 ) -> Result:
     """Sample a target by non-reversible parallel tempering.
@@ -152,6 +123,11 @@ def sample(
         As in `sterna.Target`; only with a function.
     progress
         Whether to show progress on standard error.
+    folder
+        Write the run to this folder while it goes on, after every round and every 30 seconds, so that it survives
+        anything: `sterna.resume(folder, target)` goes on with it, and `sterna.load(folder)` reads its result.
+    resume
+        Whether to go on with the run in `folder` if there is one; then a script can simply be started again.
 
     Examples
     --------
@@ -194,207 +170,31 @@ def sample(
         max_seconds,
     )
     read_target = partial(as_target, target, reference, data, vectorized, prior)
-    return _sample_shown(read_target, options, explorer, progress, SECONDS_FOR_PYMC if is_pymc(target) else None)
+    about_seconds = SECONDS_FOR_PYMC if is_pymc(target) else None
+    return sample_into(folder, check_flag("resume", resume), read_target, options, explorer, progress, about_seconds)
 
 
 @holds_interrupts
-def _sample_shown(
+def sample_into(
+    folder: str | os.PathLike[str] | None,
+    resume: bool,
     read_target: Callable[[], Target],
     options: Options,
     explorer: object,
     progress: bool | Display,
-    about_seconds: float | None,
+    about_seconds: float | None = None,
+    command: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Read the target and run it, with a display of both: compilation takes seconds, too."""
-    with progress if isinstance(progress, Display) else make_display(check_flag("progress", progress)) as display:
+    """Read the target and run it, with a display of both: compilation takes seconds, too.
+
+    `command` is how the command line found the target, for `sterna resume`.
+    """
+    shown = progress if isinstance(progress, Display) else make_display(check_flag("progress", progress))
+    with new_folder(folder, resume) as place, shown as display:
+        if place is not None and holds_run(place.root):
+            return go_on(place, read_target, explorer, display, options=options)
         with display.working("compiling the model", about_seconds):
             target = interruptible(read_target)
-        result = begin_run(target, options, explorer=explorer, display=display)
+        result = begin_run(target, options, explorer=explorer, display=display, folder=place, command=command)
     assert isinstance(result, Result), "nothing asked for a pause"
     return result
-
-
-@holds_interrupts
-def begin_run(
-    target: Target,
-    options: Options,
-    *,
-    explorer: object = None,
-    display: Display = SILENT,
-    pause: Pause = never,
-) -> Result | RunState:
-    """Run from the beginning; return the result, or the state if the run paused before its end."""
-    ends = Ends(display, check_seconds(options.max_seconds))
-    with started(target, options, explorer=explorer, display=display) as (runtime, state):
-        return run_to_end(runtime, state, ends, pause)
-
-
-def run_to_end(runtime: Runtime, state: RunState, ends: Ends, pause: Pause = never) -> Result | RunState:
-    """Run until the end, which a signal or a time may bring sooner, or until `pause` asks for the state."""
-
-    def either(scans_done: IntArray) -> bool:
-        return ends(scans_done) or pause(scans_done)
-
-    with ends.taking_signals():
-        state = run_rounds(runtime, state, either, ends.begin)
-        if not state.ended_by and ends.reason:
-            state = ended_early(runtime, state, ends)
-    return finish(runtime, state)
-
-
-@contextmanager
-def started(
-    target: Target, options: Options, *, explorer: object = None, display: Display = SILENT
-) -> Iterator[tuple[Runtime, RunState]]:
-    """Open what a run needs of this process; yields it with the state before the first scan."""
-    prepared = target.prepare()
-    began = time.perf_counter() - prepared.build_seconds
-    workers = options.workers
-    if workers is None and prepared.one_thread:
-        # a user's Python function is called by one thread alone, unless workers are given
-        options = replace(options, workers=1)
-    notes: tuple[str, ...] = ()
-    if options.seed is None:
-        options = replace(options, seed=secrets.randbits(32))
-        notes = (f"The seed {options.seed} was drawn, because seed=None: give seed={options.seed} for the same run.",)
-    settings = make_settings(options)
-    check_path(prepared, settings.path, settings.n_rounds)
-    check_names(settings.until, sampled_target(prepared))
-    if settings.search and settings.path == "prior":
-        notes += (f'search={settings.search:g} has no effect: with path="prior" no search for modes is made.',)
-    if whole_number(workers) is not None:
-        workers = settings.workers
-    schedule = uniform_schedule(settings.n_chains)
-    if options.schedule is not None:
-        schedule = check_schedule(options.schedule, settings.n_chains)
-    one_copy_for_python = workers is None and options.n_copies == "auto"
-    with running(prepared, explorer, settings, workers, display, one_copy_for_python) as (runtime, chosen):
-        check_explorer(runtime, settings.path)
-        yield runtime, start_run(runtime, chosen, schedule, began, notes)
-
-
-@holds_interrupts
-def continue_run(
-    target: Target,
-    state: RunState,
-    *,
-    explorer: object = None,
-    workers: object = None,
-    display: Display = SILENT,
-    pause: Pause = never,
-    max_seconds: float | None = None,
-) -> Result | RunState:
-    """Go on with a run from its state, here or in another process: the same bits as if it had never stopped.
-
-    `target` and `explorer` must be those of the run, since functions are not part of its state. Returns the result, or
-    the new state if the run paused again.
-    """
-    prepared = target.prepare(state.cost)
-    with running(prepared, explorer, state.settings, workers, display) as (runtime, _):
-        check_fits(runtime, state)
-        runtime.restore_fitted(state.fitted)
-        return run_to_end(runtime, state, Ends(display, max_seconds), pause)
-
-
-def check_fits(runtime: Runtime, state: RunState) -> None:
-    """Refuse a state of another target or explorer: compiled code would read beyond its arrays."""
-    dimension = state.copies[0].states.shape[1]
-    if dimension != runtime.target.dimension:
-        raise OptionError(
-            f"The state is of a target with {count(dimension, 'coordinate')}, and {runtime.target.name} has "
-            f"{runtime.target.dimension}: give the target of the run."
-        )
-    bound = along(runtime, state.mixture).bound
-    widths = state.tuned.parameters.shape[1], state.statistics[0].shape[1]
-    if widths != (bound.n_parameters, bound.n_row):
-        raise OptionError(
-            f"The state is of another explorer than {runtime.explorer.name}: it has {widths[0]} parameters per chain, "
-            f"and this one has {bound.n_parameters}. Give the explorer of the run."
-        )
-
-
-@contextmanager
-def running(
-    target: PreparedTarget,
-    explorer: object,
-    settings: Settings,
-    workers: object,
-    display: Display,
-    one_copy_for_python: bool = False,
-) -> Iterator[tuple[Runtime, Settings]]:
-    """Open what a run needs of this process, and close it at the end; yields it with the settings in use."""
-    watch_interrupts(target.stop, calls_python=target.handles((LIKELIHOOD,)) != (0,))
-    with one_blas_thread():
-        choose = partial(default_explorer, target) if explorer is None else partial(as_explorer, explorer, target)
-        with display.working("compiling functions that the explorer needs"):
-            recipe = interruptible(choose)
-            bound = interruptible(recipe.bind, target)
-        check_interrupts()
-        check_memory(settings, settings.n_chains, target.dimension, bound, recipe.name)
-        if one_copy_for_python and bound.python:
-            # a user's Python move is called by one thread alone, so that more copies would be no faster
-            settings = replace(settings, n_copies=1)
-        calls_python = not target.compiled or bool(bound.python)
-        one_thread = workers is None and (target.one_thread or bool(bound.python))
-        teams = Teams(target, not calls_python, workers, settings.workers, settings.n_copies)
-        try:
-            display.start(target, recipe, settings)
-            check_interrupts()
-            what = "explorers" if isinstance(recipe, Best) else "the explorer"
-            with display.working(f"compiling {what}", SECONDS_TO_COMPILE):
-                runtime = Runtime(target, recipe, bound, teams, display, one_thread, explorer is None)
-            yield runtime, settings
-        finally:
-            teams.close()
-
-
-def finish(runtime: Runtime, state: RunState) -> Result | RunState:
-    """Return the result of a run whose sampling phase is done, or the state of one that has paused."""
-    if not state.ended_by:
-        return state
-    result = result_of(runtime, state)
-    runtime.display.finish(result)
-    return result
-
-
-def _kept(record: Record, keep_log_likelihoods: bool) -> Record:
-    """Return what a result keeps of a record: log-likelihoods of all chains only if asked for."""
-    return record if keep_log_likelihoods else record._replace(energies=record.energies[:0].copy())
-
-
-def result_of(runtime: Runtime, state: RunState) -> Result:
-    """Return what a run has found whose sampling phase is done."""
-    found = along(runtime, state.mixture)
-    bound, target = found.bound, runtime.target
-    evaluations, gradients = evaluations_of_paths(state)
-    rounds = Rounds([*state.rounds, summarise(state)])
-    began = time.perf_counter()
-    if state.ended_by == INTERRUPT:
-        check = Check(skipped="the run was interrupted")
-    else:
-        with runtime.display.working("searching for missed mass"):
-            check = check_at_end(found, state, rounds[-1].log_evidence)
-    return Result(
-        target=sampled_target(target),
-        explorer=bound.chosen(state.tuned.parameters) or found.explorer.name,
-        settings=settings_of_result(state),
-        ended_by=state.ended_by,
-        unreached=unreached(runtime, state),
-        rounds=rounds,
-        records=[_kept(record, state.settings.keep_log_likelihoods) for record in records_of(runtime, state)],
-        evaluations=evaluations + check.evaluations,
-        gradient_evaluations=gradients + check.gradients,
-        search=check,
-        modes=find_modes(runtime, state, check.found, rounds[-1].log_evidence),
-        why_path=state.why_path,
-        other_path=other_path(runtime, state),
-        diverged=bound.diverged(bound.merge([rows[:, : bound.n_statistics] for rows in state.statistics])),
-        notes=[*target.notes, *bound.python, *runtime.teams.notes, *state.notes, *runtime.teams.notes_of_deaths()],
-        timing=timing_of(state, time.perf_counter() - began),
-    )
-
-
-def timing_of(state: RunState, search: float) -> dict[str, float]:
-    """Return the seconds of a run by phase."""
-    seconds = state.seconds
-    return {"compile": seconds.compile, "tuning": seconds.tuning, "sampling": seconds.sampling, "search": search}

@@ -5,7 +5,7 @@ there with the same bits (see `sterna.run.serialization`). Compiled code writes 
 and records; everything else is replaced, never changed.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sterna.engine.record import Layout, Record
@@ -60,6 +60,10 @@ class Seconds:
     sampling: float = 0.0
     this_round: float = 0.0
     """Of the scans of the round under way."""
+
+    def with_compilation(self, seconds: float) -> "Seconds":
+        """Return the same with more time to compile."""
+        return replace(self, compile=self.compile + seconds)
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,11 @@ class PreparedTarget:
         return self._definition.explorer
 
     @property
+    def tables(self) -> Mapping[str, NDArray[Any]]:
+        """What the engine reads of the reference of each coordinate."""
+        return self._definition.tables
+
+    @property
     def build_seconds(self) -> float:
         """Seconds that it took to build the target."""
         return self._definition.build_seconds

@@ -1,0 +1,65 @@
+"""Whether a target and an explorer are those of a run that goes on."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE
+from sterna.engine.round import Copy, refresh_some
+from sterna.errors import OptionError, StorageError
+from sterna.result.text import count
+from sterna.run.fitted_runtime import along
+from sterna.run.runtime import Runtime
+from sterna.run.state import RunState
+
+# Two evaluations at a state may differ by rounding; with local changes, which are summed, by more.
+ROUNDING, SUMMED = 1e-6, 1e-4
+
+
+def check_fits(runtime: Runtime, state: RunState) -> None:
+    """Refuse a state of another target or explorer: compiled code would read beyond its arrays."""
+    dimension = state.copies[0].states.shape[1]
+    if dimension != runtime.target.dimension:
+        raise OptionError(
+            f"The state is of a target with {count(dimension, 'coordinate')}, and {runtime.target.name} has "
+            f"{runtime.target.dimension}: give the target of the run."
+        )
+    bound = along(runtime, state.mixture).bound
+    widths = state.tuned.parameters.shape[1], state.statistics[0].shape[1]
+    if widths != (bound.n_parameters, bound.n_row):
+        raise OptionError(
+            f"The state is of another explorer than {runtime.explorer.name}: it has {widths[0]} parameters per chain, "
+            f"and this one has {bound.n_parameters}. Give the explorer of the run."
+        )
+
+
+def check_states(runtime: Runtime, state: RunState, root: Path) -> None:
+    """Refuse a target that has other log-densities at the states of the run than the run had.
+
+    The content of functions was compared before, but not that of other libraries, of files or of external programs.
+    """
+    found = along(runtime, state.mixture)
+    before = state.copies[0]
+    now = Copy._make(np.array(part) for part in before)
+    found.on_replicas(0, now, partial(refresh_some, found.target.block))
+    columns = [LOG_REFERENCE, LOG_LIKELIHOOD]
+    old, new = before.log_densities[:, columns], now.log_densities[:, columns]
+    size = 1.0 + np.where(np.isfinite(old), np.abs(old), 0.0)
+    tolerance = np.maximum(ROUNDING * size, SUMMED * size.max(initial=0.0) if _sums(found) else 0.0)
+    with np.errstate(invalid="ignore"):
+        same = (old == new) | (np.abs(old - new) <= tolerance)
+    if not same.all():
+        replica, column = np.argwhere(~same)[0]
+        what = ("reference", "likelihood")[column]
+        raise StorageError(
+            f"The run in {root} cannot go on, because its target has changed: at the saved state of replica {replica} "
+            f"the log-density of the {what} was {old[replica, column]:.12g}, and now is {new[replica, column]:.12g}. "
+            "Give the target as it was, or begin another run in another folder."
+        )
+
+
+def _sums(runtime: Runtime) -> bool:
+    """Whether the run sums local changes."""
+    program = runtime.target.program
+    return bool(program.likelihood_change or program.reference_change or runtime.target.kernels)

@@ -1,0 +1,89 @@
+"""Files that are either whole or not there: write beside, fsync, rename, fsync the folder.
+
+All writing of sterna's folders goes through this file.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+# Files under way; what a killed process leaves behind is removed when its folder is opened again.
+PART = ".part"
+
+Bytes = bytes | memoryview
+
+
+def write_file(path: Path, pieces: Iterable[Bytes]) -> None:
+    """Write a file, or leave what was there before if anything goes wrong."""
+    part = path.with_name(path.name + PART)
+    try:
+        _write_through(part, pieces)
+        os.replace(part, path)
+    except BaseException:
+        _remove(part)
+        raise
+    sync_folder(path.parent)
+
+
+def _write_through(path: Path, pieces: Iterable[Bytes]) -> None:
+    """Write a file to the disk itself, not only to the cache of the system."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        for piece in pieces:
+            _write_all(descriptor, memoryview(piece).cast("B"))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, rest: memoryview) -> None:
+    """Write all bytes: one call may write fewer than it was given."""
+    while rest.nbytes:
+        written = os.write(descriptor, rest)
+        if written <= 0:
+            raise OSError("no bytes could be written")
+        rest = rest[written:]
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names of files reach the disk; Windows has no such call, and does so itself."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, and let their names reach the disk."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_folder(path.parent)
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove what a killed process had not finished writing."""
+    for part in folder.rglob("*" + PART):
+        _remove(part)
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file that nothing refers to any more; if that is not possible, it only takes room."""
+    _remove(path)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder that nothing refers to any more; if that is not possible, it only takes room."""
+    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,55 @@
+"""One process at a time writes to a folder; the lock ends with its process, however that ends."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sterna.errors import StorageError
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+NAME = "lock"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, or refuse if another process has it."""
+    path = folder / NAME
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written to: {error.strerror or error}.") from error
+    try:
+        try:
+            _lock(descriptor)
+        except OSError:
+            raise StorageError(
+                f"{folder} is in use by another run ({_owner(path)}): wait until it has ended, or give another folder."
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        yield
+    finally:
+        # which also ends the lock
+        os.close(descriptor)
+
+
+def _owner(path: Path) -> str:
+    try:
+        return path.read_text()[:200] or "which has just begun"
+    except (OSError, ValueError):
+        return "of another user"
