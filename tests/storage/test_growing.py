@@ -25,7 +25,6 @@ def small_chunks(monkeypatch):
 
 def saved(folder, array, rows, where="a/b"):
     place = Place(where, rows, ("draw", "coordinate"))
-    folder.make_groups("a", {"target": "t"})
     return folder.take({"x": array, "other": np.ones(1)}, {"x": place})
 
 

@@ -80,7 +80,7 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> Path:
         raise StorageError(f"{folder} exists and is no saved result: give the name of a new folder.")
     try:
         make_folder(folder)
-        write_result(result, folder, ArrayFolder(folder), SAMPLES)
+        write_result(result, folder, ArrayFolder(folder, attributes_of(result)), SAMPLES)
     except OSError as error:
         raise StorageError(f"{folder} could not be written: {error.strerror or error}.") from error
     return folder
@@ -93,7 +93,6 @@ def write_result(result: Result, folder: Path, arrays_on_disk: ArrayFolder, grou
     places = {}
     for number, record in enumerate(result.records):
         path = f"{group}/copy-{number}"
-        arrays_on_disk.make_groups(path, _attributes(result))
         for name in BY_SCAN:
             array = getattr(record, name)
             if len(array):
@@ -105,7 +104,7 @@ def write_result(result: Result, folder: Path, arrays_on_disk: ArrayFolder, grou
     write_json(folder / SUMMARY, result.to_dict())
 
 
-def _attributes(result: Result) -> dict[str, Any]:
+def attributes_of(result: Result) -> dict[str, Any]:
     """Return what other tools shall know about draws."""
     variables = {v.name: [v.start, v.stop] for v in result.target.space.variables}
     return {"target": result.target.name, "first and last coordinate of variables": json.dumps(variables)}

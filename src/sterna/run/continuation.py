@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE
-from sterna.engine.round import Copy, refresh_some
+from sterna.engine.round import refresh_some
 from sterna.errors import OptionError, StorageError
 from sterna.result.text import count
 from sterna.run.fitted_runtime import along
 from sterna.run.runtime import Runtime
+from sterna.run.start import copy_of
 from sterna.run.state import RunState
 
 # Two evaluations at a state may differ by rounding; with local changes, which are summed, by more.
@@ -41,7 +42,7 @@ def check_states(runtime: Runtime, state: RunState, root: Path) -> None:
     """
     found = along(runtime, state.mixture)
     before = state.copies[0]
-    now = Copy._make(np.array(part) for part in before)
+    now = copy_of(before)
     found.on_replicas(0, now, partial(refresh_some, found.target.block))
     columns = [LOG_REFERENCE, LOG_LIKELIHOOD]
     old, new = before.log_densities[:, columns], now.log_densities[:, columns]

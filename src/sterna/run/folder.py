@@ -69,7 +69,12 @@ class RunFolder:
     """Names of the files of finished rounds, by identity."""
 
     def __post_init__(self) -> None:
-        self.arrays = ArrayFolder(self.root)
+        self.arrays = ArrayFolder(self.root, self._attributes)
+
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        """Return what other tools show of all draws."""
+        return {"target": str(self.origin.get("name", "")), "written by": f"sterna {__version__}"}
 
     @property
     def is_due(self) -> bool:
@@ -94,7 +99,7 @@ class RunFolder:
         group, arrays = _group(state, "main"), self.arrays
         if not result.is_sampled:
             # the scans of a tuning round are removed when the run goes on, and may be those of the round before
-            group, arrays = SAMPLES, ArrayFolder(self.root)
+            group, arrays = SAMPLES, ArrayFolder(self.root, self._attributes)
         if not self.problem:
             self._attempt("The result", lambda: write_result(result, self.root, arrays, group))
         return self.problem
@@ -142,7 +147,6 @@ class RunFolder:
         places = {}
         for number, done in enumerate(state.scans_done):
             path = f"{group}/copy-{number}"
-            self.arrays.make_groups(path, {"target": self.origin["name"]})
             for name in BY_SCAN:
                 rows = int(done) if name in ("positions", "energies") else int(done) // state.thin
                 # along the path from a mixture the engine's likelihood is another one
@@ -198,6 +202,8 @@ class RunFolder:
             if path.is_dir() and path.relative_to(self.root).as_posix() not in groups:
                 remove_folder(path)
                 self.arrays.forget(path.relative_to(self.root).as_posix())
+                if not any(one.is_dir() for one in path.parent.iterdir()):
+                    remove_folder(path.parent)
 
     def where(self) -> str:
         """Say how far the run had come when it was last written."""
@@ -215,7 +221,7 @@ class RunFolder:
         remove_parts(self.root)
         problems: list[str] = []
         for path in sorted(self.root.glob(CHECKPOINTS), reverse=True):
-            self.arrays = ArrayFolder(self.root)
+            self.arrays = ArrayFolder(self.root, self._attributes)
             try:
                 state = self._read(path)
             except StorageError as error:

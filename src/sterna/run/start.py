@@ -127,11 +127,17 @@ def begin_round(runtime: Runtime, state: RunState) -> RunState:
         state,
         n_scans=n_scans,
         layout=layout,
+        before_sampling=tuple(map(copy_of, state.copies)) if state.is_sampling else (),
         statistics=tuple(np.zeros((n_chains, runtime.bound.n_row)) for _ in state.copies),
         records=tuple(new_record(n_scans, layout, n_chains, dimension, kept, thin) for _ in state.copies),
         scans_done=np.zeros(settings.n_copies, dtype=np.int64),
         seconds=replace(state.seconds, this_round=0.0),
     )
+
+
+def copy_of(copy: Copy) -> Copy:
+    """Return a copy of a copy's arrays, in which compiled code then does not write."""
+    return Copy._make(np.array(part) for part in copy)
 
 
 def _first_scans(runtime: Runtime, state: RunState) -> int:

@@ -108,6 +108,8 @@ class RunState:
     """Number of scans for which the records of the round under way have room; while sampling they are extended."""
     layout: Layout = field(default_factory=partial(Layout, 1, 1))
     """Where the batches of the round's records end."""
+    before_sampling: tuple[Copy, ...] = ()
+    """While sampling, the copies as they were when it began, from which further tuning rounds would go on."""
     ended_by: str = ""
     """What has ended the run, one of `sterna.result.ending.ENDINGS`; empty while it has not ended."""
 
