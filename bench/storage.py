@@ -136,9 +136,8 @@ def main():
             each = (time.perf_counter() - began) / APPENDS
             size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) / 1e6
             cut_newest(root)
-            print(
-                f"{name:38} {1e3 * each:9.1f} {size:12.1f} {rows(root) / len(DRAWS):18.2f} {seconds_to_import(code):19.2f}"
-            )
+            left, loading = rows(root) / len(DRAWS), seconds_to_import(code)
+            print(f"{name:38} {1e3 * each:9.1f} {size:12.1f} {left:18.2f} {loading:19.2f}", flush=True)
     without, with_folder = overhead()
     print(f"a run of {without:.1f} s takes {with_folder:.1f} s with a folder: {with_folder / without - 1:+.1%}")
 

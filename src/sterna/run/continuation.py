@@ -1,11 +1,13 @@
 """Whether a target and an explorer are those of a run that goes on."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE
+from sterna.engine.record import extended
 from sterna.engine.round import refresh_some
 from sterna.errors import OptionError, StorageError
 from sterna.result.text import count
@@ -33,6 +35,16 @@ def check_fits(runtime: Runtime, state: RunState) -> None:
             f"The state is of another explorer than {runtime.explorer.name}: it has {widths[0]} parameters per chain, "
             f"and this one has {bound.n_parameters}. Give the explorer of the run."
         )
+
+
+def with_room(state: RunState, root: Path) -> RunState:
+    """Return a state that was read from a folder with room for all scans of its round, along both paths."""
+    beside = None if state.beside is None else with_room(state.beside, root)
+    try:
+        records = tuple(extended(one, state.n_scans, state.layout, state.thin) for one in state.records)
+    except ValueError as error:
+        raise StorageError(f"The run in {root} is damaged: its records do not fit its scans ({error}).") from error
+    return replace(state, records=records, beside=beside)
 
 
 def check_states(runtime: Runtime, state: RunState, root: Path) -> None:

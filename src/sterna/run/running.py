@@ -17,7 +17,7 @@ from sterna.result.result import Result
 from sterna.result.sampled_target import sampled_target
 from sterna.result.settings import Settings
 from sterna.run.blocks import Pause, never
-from sterna.run.continuation import check_fits, check_states
+from sterna.run.continuation import check_fits, check_states, with_room
 from sterna.run.display import Display
 from sterna.run.ends import Ends, ended_early
 from sterna.run.folder import RunFolder
@@ -100,6 +100,7 @@ def continue_run(
             load_engine(runtime, state)
         runtime.restore_fitted(state.fitted)
         if folder is not None:
+            state = with_room(state, folder.root)
             check_states(runtime, state, folder.root)
         state = state if change is None else change(runtime, state)
         state = replace(state, seconds=state.seconds.with_compilation(time.perf_counter() - began))

@@ -46,7 +46,7 @@ class ArrayFolder:
                 self._make_folders(place.path)
             self.saved[place.path] = append_rows(self.root / place.path, array, place.rows, before, place.dims)
             now = self._now(place)
-            described[name] = {"path": place.path, "room": len(array), **asdict(now)}
+            described[name] = {"path": place.path, **asdict(now)}
             rest[LAST + name] = array[now.in_chunks : now.rows]
         return described, rest
 
@@ -71,13 +71,13 @@ class ArrayFolder:
             self.made.add(path)
 
     def give_back(self, described: Mapping[str, Any], arrays: Arrays) -> Arrays:
-        """Return all arrays whole, with room for as many rows as they had."""
+        """Return all arrays, with the rows that were saved."""
         found = {name: array for name, array in arrays.items() if not name.startswith(LAST)}
         for name, entry in described.items():
             saved = SavedRows(int(entry["rows"]), int(entry["chunk_rows"]), tuple(entry["checksums"]))
             path = _checked(entry["path"])
             self.saved[path] = saved
-            found[name] = read_rows(self.root / path, saved, arrays[LAST + name], int(entry["room"]))
+            found[name] = read_rows(self.root / path, saved, arrays[LAST + name])
         return found
 
     def forget(self, group: str) -> None:

@@ -80,23 +80,22 @@ def write_last_rows(folder: Path, array: NDArray[Any], saved: SavedRows, dims: S
     _describe(folder, array, saved.rows, saved.chunk_rows, dims)
 
 
-def read_rows(folder: Path, saved: SavedRows, last: NDArray[Any], room: int) -> NDArray[Any]:
-    """Return an array of `room` rows, the first of which were saved: those in full chunks, then the last ones."""
-    if saved.rows - saved.in_chunks != len(last) or saved.rows > room:
+def read_rows(folder: Path, saved: SavedRows, last: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows that were saved: those in full chunks, then the last ones."""
+    if saved.chunk_rows < 1 or saved.rows - saved.in_chunks != len(last):
         raise StorageError(f"{folder} is damaged: its number of rows is another.")
-    found = np.zeros((room, *last.shape[1:]), dtype=last.dtype)
-    for number, checksum in enumerate(saved.checksums):
-        rows = found[number * saved.chunk_rows : (number + 1) * saved.chunk_rows]
-        rows[:] = _read_chunk(_chunk(folder, found, number), rows, checksum)
-    found[saved.in_chunks : saved.rows] = last
-    return found
+    chunks = [
+        _read_chunk(_chunk(folder, last, number), last, saved.chunk_rows, checksum)
+        for number, checksum in enumerate(saved.checksums)
+    ]
+    return np.concatenate([*chunks, last])
 
 
-def _read_chunk(path: Path, like: NDArray[Any], checksum: str) -> NDArray[Any]:
+def _read_chunk(path: Path, like: NDArray[Any], rows: int, checksum: str) -> NDArray[Any]:
     content = _read(path)
-    if hashlib.sha256(content).hexdigest() != checksum or len(content) != like.nbytes:
+    if hashlib.sha256(content).hexdigest() != checksum or len(content) != rows * row_bytes(like):
         raise StorageError(f"{path} is damaged: its checksum is another.")
-    return np.frombuffer(content, dtype=like.dtype).reshape(like.shape)
+    return np.frombuffer(content, dtype=like.dtype).reshape((rows, *like.shape[1:]))
 
 
 def _read(path: Path) -> bytes:
