@@ -19,6 +19,7 @@ from sterna.engine.round import Copy, Plan, explore_some, find_start
 from sterna.engine.schemes import SCHEMES
 from sterna.ground.compilation import compile_for
 from sterna.ground.streams import new_stream
+from sterna.result.failed_evaluations import FailedEvaluations, failed_in
 from sterna.run.blocks import SHARED_SCAN_SECONDS
 from sterna.run.runtime import Runtime
 from sterna.target.prepared import PreparedTarget
@@ -113,6 +114,11 @@ class Particles:
         """Numbers of evaluations and gradients so far."""
         counts = self.copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0)
         return int(counts[0]), int(counts[1])
+
+    @property
+    def failed(self) -> FailedEvaluations:
+        """Numbers of failed evaluations so far."""
+        return failed_in(self.copy.log_densities)
 
     def draw(self) -> None:
         """Draw all particles from the reference."""

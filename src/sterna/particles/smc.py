@@ -26,7 +26,13 @@ from sterna.target.target import Target
 from sterna.theory.checks import check_schedule
 
 
-@explains_keywords("sterna.smc", {})
+_REJECT = (
+    "a log-density that is NaN or +inf or raises ends a run with particles; return -inf where the density is zero, or "
+    'use sterna.sample(..., on_error="reject")'
+)
+
+
+@explains_keywords("sterna.smc", {"on_error": _REJECT})
 def smc(
     target: Any,
     reference: Any = None,
@@ -108,7 +114,7 @@ def smc(
     return _run_shown(read_target, is_pymc(target), options, schedule, frozen, explorer, progress)
 
 
-@explains_keywords("sterna.ais", {})
+@explains_keywords("sterna.ais", {"on_error": _REJECT})
 def ais(
     target: Any,
     reference: Any = None,

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from sterna.engine.round import new_copy, refresh_some
+from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.text import count
 from sterna.run.blocks import Pause, never, run_blocks
 from sterna.run.fitted_runtime import along, price_of
@@ -24,7 +25,7 @@ from sterna.run.search import kept_draws, points_of_draws
 from sterna.run.search_for_modes import is_expensive, search_deeper, search_for_modes
 from sterna.run.start import begin_round, find_starting_points, first_guesses
 from sterna.run.state import RunState
-from sterna.run.tune import total_evaluations, tune
+from sterna.run.tune import total_evaluations, total_failed, tune
 from sterna.run.wander import wandered
 from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima, with_places
 from sterna.search.search import Search
@@ -159,6 +160,7 @@ def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, has_more:
             copies=copies,
             rounds=(),
             evaluations=(0, 0),
+            failed=FailedEvaluations(),
             mixture=mixture,
             price=price,
             pace=_pace_of_trial(after, price, n_chains) if _is_trial(after) and not has_more else 1.0,
@@ -261,6 +263,7 @@ def _prior_alone(runtime: Runtime, state: RunState, fitted: RunState, beside: Ru
             beside,
             settings=settings,
             evaluations=(own[0] + spent[0], own[1] + spent[1]),
+            failed=beside.failed + total_failed(state),
             why_path=f"from the reference; a fitted mixture was given up, {fitted.why_path}",
             pace=1.0,
             search=fitted.search,

@@ -69,8 +69,8 @@ def start_run(
     particles = 0.0
     if settings.start == "smc":
         with runtime.display.working("running particles for the start"):
-            evaluations, more, particles = start_by_particles(runtime, settings.seed, schedule, copies)
-        state = replace(state, evaluations=evaluations, notes=state.notes + more)
+            evaluations, failed, more, particles = start_by_particles(runtime, settings.seed, schedule, copies)
+        state = replace(state, evaluations=evaluations, failed=failed, notes=state.notes + more)
     return replace(state, seconds=Seconds(compile=time.perf_counter() - began - particles, tuning=particles))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD
 from sterna.engine.round import Copy, nearest_chains, refresh_some, resized
 from sterna.errors import EvaluationError
+from sterna.result.failed_evaluations import FailedEvaluations, failed_in
 from sterna.result.text import count
 from sterna.run.runtime import Runtime
 from sterna.run.search import search_after_tuning
@@ -78,6 +79,7 @@ def tune(runtime: Runtime, state: RunState, is_main: bool = True) -> RunState:
             copies=copies,
             rounds=rounds,
             evaluations=evaluations,
+            failed=state.failed if copies is state.copies else total_failed(state),
             notes=state.notes + notes,
         ),
     )
@@ -158,6 +160,11 @@ def total_evaluations(state: RunState) -> tuple[int, int]:
     """Return the numbers of evaluations and of gradients so far."""
     counts = np.sum([copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0) for copy in state.copies], axis=0)
     return state.evaluations[0] + int(counts[0]), state.evaluations[1] + int(counts[1])
+
+
+def total_failed(state: RunState) -> FailedEvaluations:
+    """Return the numbers of failed evaluations so far, which count as densities of zero."""
+    return sum((failed_in(copy.log_densities) for copy in state.copies), state.failed)
 
 
 def _refit(runtime: Runtime, state: RunState, copies: tuple[Copy, ...]) -> None:
