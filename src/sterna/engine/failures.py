@@ -48,7 +48,7 @@ def bits_of(typing_context: object, value: object) -> object:
 @compiled
 def kind_of(value: float) -> int:
     """Return which kind of failure a NaN or +inf is."""
-    if value == value:  # noqa: PLR0124 (only NaN differs from itself)
+    if value == value:
         return Kind.infinite
     return Kind.raised if bits_of(value) == RAISED_BITS else Kind.nan
 

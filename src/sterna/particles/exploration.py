@@ -15,7 +15,7 @@ import numpy as np
 
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LARGEST_REFERENCE, LOG_LIKELIHOOD, N_LOG_DENSITIES
 from sterna.engine.resampling import stratified_parents
-from sterna.engine.round import Copy, Plan, explore_some, find_start
+from sterna.engine.round import Copy, Plan, explore_some, find_start, new_at_work
 from sterna.engine.schemes import SCHEMES
 from sterna.ground.compilation import compile_for
 from sterna.ground.streams import new_stream
@@ -64,7 +64,7 @@ def particle_copy(n_particles: int, dimension: int, group_size: int) -> Copy:
         leg=nothing,
         accepted=np.zeros(0),
         before=np.zeros(n_groups + 1),
-        at_work=np.zeros(1, dtype=np.int64),
+        at_work=new_at_work(),
     )
 
 
@@ -182,7 +182,7 @@ class Particles:
         if self.shared:
             self.runtime.on_replicas(0, groups, on_particles)
             return
-        with errors_at_point(self.runtime.target, groups.states, groups.at_work):
+        with errors_at_point(self.runtime.target, groups):
             on_particles(groups, 0, len(groups.chain_of), self.runtime.streams[0])
 
     def _plan(self, beta: float, parameters: FloatArray) -> Plan:

@@ -25,7 +25,6 @@ from sterna.run.start import SECONDS_FOR_PYMC
 from sterna.target.target import Target
 from sterna.theory.checks import check_schedule
 
-
 _REJECT = (
     "a log-density that is NaN or +inf or raises ends a run with particles; return -inf where the density is zero, or "
     'use sterna.sample(..., on_error="reject")'

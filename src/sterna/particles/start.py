@@ -17,10 +17,13 @@ from sterna.particles.population import Population
 from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.run.runtime import Runtime
 from sterna.types import FloatArray, IntArray
+from sterna.workers.point_errors import Place
 
 # A start need not be precise: so many particles, which are weighted in steps that leave this share of them. Then there
 # are about ten steps for each unit of the squared length of the path.
 START_PARTICLES, START_THRESHOLD = 50, 0.9
+
+STARTING = Place("while replicas were placed at particles")
 
 # Neighbouring chains that are nearest to the same step begin at different states, as long as there are so many.
 STATES_PER_STEP = 4
@@ -75,5 +78,5 @@ def start_by_particles(
     states = states_for_chains(annealed.kept, annealed.schedule[1:], schedule, len(copies))
     for number, copy in enumerate(copies):
         copy.states[1:] = states[number, 1:]
-        runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block))
+        runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block), STARTING)
     return particles.evaluations, particles.failed, (), time.perf_counter() - began

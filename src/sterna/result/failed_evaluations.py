@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from sterna.result.result import Result
 
 
+# What users know these functions as.
+NAMES = {"likelihood": "log_likelihood", "reference": "the reference's log_density"}
+
+
 @dataclass(frozen=True)
 class FailedEvaluations:
     """Numbers of evaluations that were NaN, +inf, or raised an exception, by function.
@@ -66,7 +70,7 @@ def failed_in(log_densities: FloatArray) -> FailedEvaluations:
 def failures_line(result: "Result") -> str:
     """Describe for the report how many evaluations failed."""
     found = result.failed_evaluations
-    parts = [_described(function, numbers) for function, numbers in found.to_dict().items() if any(numbers.values())]
+    parts = [described(function, found) for function, numbers in found.to_dict().items() if any(numbers.values())]
     return f"{'; '.join(parts)} (counted as density zero)" if parts else "none"
 
 
@@ -78,23 +82,24 @@ def failing_evaluations(result: "Result") -> str | None:
     evaluations = max(result.evaluations - result.search.evaluations, 1)
     parts = []
     if found.of_likelihood:
-        what = _described("log_likelihood", found.to_dict()["likelihood"])
-        parts.append(f"{what}, at {found.of_likelihood / evaluations:.2g} of its evaluations")
+        share = found.of_likelihood / evaluations
+        parts.append(f"{described('likelihood', found)}, {share:.2g} of its evaluations")
     if found.of_reference:
-        parts.append(_described("the reference's log_density", found.to_dict()["reference"]))
+        parts.append(described("reference", found))
     return (
-        f"Evaluations failed (normal: none): {'; '.join(parts)}. With on_error=\"reject\" the density counts as zero at "
+        f'Evaluations failed (normal: none): {"; ".join(parts)}. With on_error="reject" the density counts as zero at '
         "these points, so that the run samples the part of the target without them, and the evidence is that of this "
-        'part. If it is zero there, return -inf; if not, correct the function: on_error="raise" stops at the first such '
-        "point and names it."
+        'part. If it is zero there, return -inf; if not, correct the function: on_error="raise" stops at the first '
+        "such point and names it."
     )
 
 
-def _described(function: str, numbers: dict[str, int]) -> str:
-    """Say how often a function failed, and how."""
+def described(function: str, failed: FailedEvaluations) -> str:
+    """Say how often the "likelihood" or the "reference" failed, and how."""
+    numbers = failed.to_dict()[function]
     texts = {
         "nan": f"NaN {count(numbers['nan'], 'time')}",
         "infinite": f"+inf {count(numbers['infinite'], 'time')}",
         "raised": count(numbers["raised"], "exception"),
     }
-    return f"{function}: {', '.join(text for kind, text in texts.items() if numbers[kind] > 0)}"
+    return f"{NAMES[function]}: {', '.join(text for kind, text in texts.items() if numbers[kind] > 0)}"

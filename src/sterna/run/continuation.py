@@ -12,6 +12,7 @@ from sterna.result.text import count
 from sterna.run.fitted_runtime import along
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
+from sterna.workers.point_errors import Place
 
 # Two evaluations at a state may differ by rounding; with local changes, which are summed, by more.
 ROUNDING, SUMMED = 1e-6, 1e-4
@@ -42,7 +43,7 @@ def check_states(runtime: Runtime, state: RunState, root: Path) -> None:
     found = along(runtime, state.mixture)
     before = state.copies[0]
     now = Copy._make(np.array(part) for part in before)
-    found.on_replicas(0, now, partial(refresh_some, found.target.block))
+    found.on_replicas(0, now, partial(refresh_some, found.target.block), Place("at the states of the saved run"))
     columns = [LOG_REFERENCE, LOG_LIKELIHOOD]
     old, new = before.log_densities[:, columns], now.log_densities[:, columns]
     size = 1.0 + np.where(np.isfinite(old), np.abs(old), 0.0)

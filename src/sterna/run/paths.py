@@ -31,6 +31,7 @@ from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds,
 from sterna.search.search import Search
 from sterna.tuning.schedule import uniform_schedule
 from sterna.types import FloatArray, IntArray
+from sterna.workers.point_errors import Place
 
 # The path from the mixture begins when so many tuning rounds are left, and is on trial for so many.
 ROUNDS_OF_MIXTURE, TRIAL_ROUNDS = 5, 2
@@ -53,6 +54,8 @@ WANDERING, WANDERING_IF_EXPENSIVE = 0.02, 0.003
 
 # Places that are compared with the mixture at most.
 MAX_PLACES = 5000
+
+FITTING = Place("while the mixture was fitted again")
 
 # How long the path from the mixture runs before the other one has its turn.
 SECONDS_OF_TURN = 5.0
@@ -149,7 +152,7 @@ def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, has_more:
     settings = replace(after.settings, n_chains=n_chains, seed=after.settings.seed ^ OTHER_SEED)
     schedule, price = uniform_schedule(n_chains), price_of(found, runtime)
     copies = tuple(new_copy(n_chains, runtime.target.dimension) for _ in range(settings.n_copies))
-    find_starting_points(found, settings, copies)
+    find_starting_points(found, settings, schedule, copies)
     return begin_round(
         found,
         replace(
@@ -191,7 +194,7 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
         after = replace(after, mixture=mixture)
         fitted = along(runtime, mixture)
         for number, copy in enumerate(after.copies):
-            fitted.on_replicas(number, copy, partial(refresh_some, fitted.target.block))
+            fitted.on_replicas(number, copy, partial(refresh_some, fitted.target.block), FITTING)
     return replace(after, beside=_with_pace(runtime, after_beside, after))
 
 

@@ -20,6 +20,7 @@ from sterna.tuning.lineages import ancestors_of
 from sterna.tuning.rounds import Round, summarise_round
 from sterna.tuning.schedule import update_schedule
 from sterna.types import FloatArray
+from sterna.workers.point_errors import Place
 
 # Trials of explorers end when so many tuning rounds are left.
 ROUNDS_AFTER_TRIALS = 2
@@ -175,10 +176,11 @@ def _refit(runtime: Runtime, state: RunState, copies: tuple[Copy, ...]) -> None:
         return
     carry = fitted.refit(draws)
     runtime.teams.send_functions_again()
+    place = Place(f"when the reference was fitted after round {state.round_number} of tuning")
     for number, copy in enumerate(copies):
         copy.states[:] = carry(copy.states)
         good = copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf
-        runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block))
+        runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block), place)
         # rounding may put a state beyond an edge of the support, where only the reference chain may be
         lost = good & (copy.log_densities[:, LOG_LIKELIHOOD] == -np.inf)
         kept = np.flatnonzero(good & ~lost)

@@ -93,4 +93,3 @@ def is_failure(error: Exception) -> bool:
     if is_of_signal(error):
         return False
     return not isinstance(error, Error) or isinstance(error, EvaluationError)
-
