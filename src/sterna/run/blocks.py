@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from functools import partial
 from threading import Event, Lock
 from typing import TypeAlias
@@ -145,10 +146,10 @@ def _run_block(runtime: Runtime, state: RunState, plan: Plan, turns: Turns, numb
 def place_of(state: RunState, number: int) -> Place:
     """Return where the run is during the scans of a copy, for messages."""
     when = "while sampling" if state.is_sampling else f"in round {state.round_number} of tuning"
-    if state.mixture is not None:
-        # log-densities are those of this path
-        return Place(f"{when}, along the path from a fitted mixture", number, state.tuned.schedule, explores=True)
-    return Place(when, number, state.tuned.schedule, explores=True)
+    place = Place(when, number, state.tuned.schedule, explores=True)
+    if state.mixture is None:
+        return place
+    return replace(place, when=f"{when}, along the path from a fitted mixture", of_mixture=True)
 
 
 def _run_scans(runtime: Runtime, state: RunState, plan: Plan, number: int, first: int, last: int) -> None:

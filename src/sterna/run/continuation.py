@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE
-from sterna.engine.round import Copy, refresh_some
+from sterna.engine.round import Copy, new_copy, refresh_some
 from sterna.errors import OptionError, StorageError
 from sterna.result.text import count
 from sterna.run.fitted_runtime import along
@@ -26,6 +26,10 @@ def check_fits(runtime: Runtime, state: RunState) -> None:
             f"The state is of a target with {count(dimension, 'coordinate')}, and {runtime.target.name} has "
             f"{runtime.target.dimension}: give the target of the run."
         )
+    fresh = new_copy(2, dimension)
+    of_replicas = [state.copies[0].log_densities.shape[1], state.copies[0].at_work.size]
+    if of_replicas != [fresh.log_densities.shape[1], fresh.at_work.size]:
+        raise OptionError("The state was written by another version of sterna, whose replicas have other numbers.")
     bound = along(runtime, state.mixture).bound
     widths = state.tuned.parameters.shape[1], state.statistics[0].shape[1]
     if widths != (bound.n_parameters, bound.n_row):

@@ -13,6 +13,7 @@ from sterna.engine.round import REPLICA, SCAN, Copy
 from sterna.engine.running_energies import Mismatch
 from sterna.errors import Error, EvaluationError, describe
 from sterna.target.checks.running import raise_mismatch
+from sterna.target.mixture_target import MixtureTarget
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray
 
@@ -31,6 +32,8 @@ class Place:
     """Betas of its chains."""
     explores: bool = False
     """Whether replicas are explored, scan by scan: then each has a state of before, except for that of chain 0."""
+    of_mixture: bool = False
+    """Whether the path begins at a mixture: log-densities of replicas are then those of the mixture, and ratios."""
 
     def text(self, copy: Copy) -> str:
         """Return when this is, with the scan, the copy, the chain and its beta of the replica at work."""
@@ -43,7 +46,7 @@ class Place:
     def before(self, copy: Copy) -> tuple[float, float] | None:
         """Return the log-densities of the replica's last state of positive density, if it has one."""
         replica = copy.at_work[REPLICA]
-        if not self.explores or copy.chain_of[replica] == 0:
+        if not self.explores or self.of_mixture or copy.chain_of[replica] == 0:
             return None
         row = copy.log_densities[replica]
         return float(row[LOG_REFERENCE]), float(row[LOG_LIKELIHOOD])
@@ -77,9 +80,10 @@ def raise_at_point(target: PreparedTarget, copy: Copy, place: Place, error: Exce
     where, when = f" at {_point(target, state)}", place.text(copy)
     happened = f" This happened {when}." if when else ""
     if isinstance(error, ImpossibleDraw):
+        rejected = ' A log_density that fails has density zero, because of on_error="reject".' if target.rejects else ""
         raise EvaluationError(
             f"The reference drew an impossible state{where}: draws must lie inside the declared space and have a "
-            f"positive density. Check that draw and log_density describe the same distribution.{happened}"
+            f"positive density. Check that draw and log_density describe the same distribution.{rejected}{happened}"
         ) from None
     if isinstance(error, NotANumber):
         zero = "density" if "reference" in str(error) else "likelihood"
@@ -146,9 +150,10 @@ def _log_densities(target: PreparedTarget, copy: Copy, place: Place, state: Floa
 
 
 def _reference_at(target: PreparedTarget, state: FloatArray) -> str:
-    """Return the reference's log-density, evaluated by this thread and not by workers, as a text."""
+    """Return the log-density of the user's reference, evaluated by this thread and not by workers, as a text."""
+    own = target.prior if isinstance(target, MixtureTarget) else target
     with suppress(Exception), callback.override({}), np.errstate(all="ignore"):
-        return f"{target.log_reference(state):.10g}"
+        return f"{own.log_reference(state):.10g}"
     return "not known"
 
 
