@@ -43,6 +43,8 @@ def plain_numbers(result: "Result") -> dict[str, Any]:
         "rounds": result.rounds.rows(),
         "evaluations": result.evaluations,
         "gradient_evaluations": result.gradient_evaluations,
+        "on_error": settings.on_error,
+        "failed_evaluations": result.failed_evaluations.to_dict(),
         "diverged": result.diverged.tolist(),
         "search": result.search.to_dict(),
         "path": settings.path,

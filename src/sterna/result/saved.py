@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sterna.engine.record import BY_SCAN, Record
 from sterna.errors import StorageError
 from sterna.reference.space import Space, Variable
+from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.goal import Goal
 from sterna.result.mode_table import Mode, Modes
 from sterna.result.other_path import OtherPath
@@ -59,7 +60,7 @@ MANIFEST = "run.json"
 CLASSES: dict[str, Any] = by_name(
     Result, SampledTarget, Space, Variable, StoredView, StoredFunction, AbsentMap, Settings, Goal, Rounds, Round,
     Record, Check, Discrepancy, Tail, UpperTail, Search, Optimum, Mixture, Modes, Mode, Unseen, Planted, OtherPath,
-    Estimate, Share, Evidence, EvidenceCurve, Energies, JourneyInfluence,
+    Estimate, Share, Evidence, EvidenceCurve, Energies, JourneyInfluence, FailedEvaluations,
 )  # fmt: skip
 
 # What the axes of arrays by scan are called.
