@@ -19,6 +19,7 @@ from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.goal import Goal
 from sterna.result.mode_table import Mode, Modes
 from sterna.result.other_path import OtherPath
+from sterna.result.plain_numbers import numbers_of_run
 from sterna.result.result import Result
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import AbsentMap, SampledTarget, StoredFunction, StoredView
@@ -102,7 +103,7 @@ def write_result(result: Result, folder: Path, arrays_on_disk: ArrayFolder, grou
     arrays_on_disk.finish(arrays, places)
     written = {"format": FORMAT, "sterna": __version__, "result": document, "rows": described}
     write_tensors(folder / RESULT, written, tensors)
-    write_json(folder / SUMMARY, result.to_dict())
+    write_json(folder / SUMMARY, numbers_of_run(result))
 
 
 def attributes_of(result: Result) -> dict[str, Any]:
