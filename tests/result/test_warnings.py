@@ -56,7 +56,7 @@ def text_of(result, kind):
 def settings_of(n_rounds=10, n_scans=None, **others):
     """What checks read of a run's settings."""
     n_scans = 2 ** (n_rounds + 1) - 2 if n_scans is None else n_scans
-    return SimpleNamespace(**{"n_rounds": n_rounds, "n_scans": n_scans, "n_copies": 1} | others)
+    return SimpleNamespace(**{"n_rounds": n_rounds, "n_scans": n_scans, "n_copies": 1, "until": None} | others)
 
 
 @functools.cache
