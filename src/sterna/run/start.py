@@ -145,6 +145,8 @@ def begin_round(runtime: Runtime, state: RunState) -> RunState:
         records=tuple(new_record(n_scans, layout, n_chains, dimension, kept, thin) for _ in state.copies),
         scans_done=np.zeros(settings.n_copies, dtype=np.int64),
         seconds=replace(state.seconds, this_round=0.0),
+        # the scans before may have ended, such as a burn-in
+        ended_by="",
     )
 
 
