@@ -109,7 +109,7 @@ def write_result(result: Result, folder: Path, arrays_on_disk: ArrayFolder, grou
 def attributes_of(result: Result) -> dict[str, Any]:
     """Return what other tools shall know about draws."""
     variables = {v.name: [v.start, v.stop] for v in result.target.space.variables}
-    return {"target": result.target.name, "first and last coordinate of variables": json.dumps(variables)}
+    return {"target": result.target.name, "coordinates of variables, from and to": json.dumps(variables)}
 
 
 def read_result(folder: Path) -> Result:

@@ -17,7 +17,17 @@ from typing import Any
 from sterna.engine.record import BY_SCAN
 from sterna.errors import StorageError
 from sterna.result.result import Result
-from sterna.result.saved import DIMS, FORMAT, MANIFEST, RESULT, SAMPLES, SUMMARY, check_format, write_result
+from sterna.result.saved import (
+    DIMS,
+    FORMAT,
+    MANIFEST,
+    RESULT,
+    SAMPLES,
+    SUMMARY,
+    attributes_of,
+    check_format,
+    write_result,
+)
 from sterna.result.text import count
 from sterna.run.serialization import CLASSES, put_together, take_apart
 from sterna.run.state import RunState
@@ -69,12 +79,7 @@ class RunFolder:
     """Names of the files of finished rounds, by identity."""
 
     def __post_init__(self) -> None:
-        self.arrays = ArrayFolder(self.root, self._attributes)
-
-    @property
-    def _attributes(self) -> dict[str, Any]:
-        """Return what other tools show of all draws."""
-        return {"target": str(self.origin.get("name", "")), "written by": f"sterna {__version__}"}
+        self.arrays = ArrayFolder(self.root)
 
     @property
     def is_due(self) -> bool:
@@ -99,7 +104,7 @@ class RunFolder:
         group, arrays = _group(state, "main"), self.arrays
         if not result.is_sampled:
             # the scans of a tuning round are removed when the run goes on, and may be those of the round before
-            group, arrays = SAMPLES, ArrayFolder(self.root, self._attributes)
+            group, arrays = SAMPLES, ArrayFolder(self.root, attributes_of(result))
         if not self.problem:
             self._attempt("The result", lambda: write_result(result, self.root, arrays, group))
         return self.problem
@@ -127,6 +132,7 @@ class RunFolder:
         places = {}
         for prefix, found in paths.items():
             places.update(self._places(state, found, prefix))
+        self.arrays.attributes = {"target": str(self.origin["name"]), "written by": f"sterna {__version__}"}
         described, tensors = self.arrays.take(arrays, places)
         number = self.number + 1
         path = self.root / f"checkpoint-{number:06d}.safetensors"
@@ -221,7 +227,7 @@ class RunFolder:
         remove_parts(self.root)
         problems: list[str] = []
         for path in sorted(self.root.glob(CHECKPOINTS), reverse=True):
-            self.arrays = ArrayFolder(self.root, self._attributes)
+            self.arrays = ArrayFolder(self.root)
             try:
                 state = self._read(path)
             except StorageError as error:
