@@ -161,7 +161,7 @@ def test_q_integrates_to_one_and_its_draws_have_its_density():
     assert stats.kstest(np.interp(draws, points, cumulative), "uniform", method="asymp").pvalue > 1e-5
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("beta", [0.0, 0.4, 1.0, 2.0])
 @pytest.mark.parametrize("prior_share", [0.0, 0.3])
 def test_gradient_is_that_of_the_path(beta, prior_share):
     """Along the line, where steps of the same size suit all coordinates."""

@@ -130,7 +130,7 @@ def write_slope(path: Path, x: FloatPointer, log_densities: FloatPointer, slope:
 
 @compiled
 def gradient_of_path(x: int, beta: float, gradient: int, data: int) -> int:
-    """Write the gradient of (1 - beta) log q + beta log(prior * likelihood)."""
+    """Write the gradient of (1 - beta) log q + beta log(prior * likelihood); beta may exceed 1 (`run/wander.py`)."""
     dimension = view(int_pointer(int_pointer(data)[PRIOR])).dimension
     memory = floats_on_stack(3 * dimension + N_LOG_DENSITIES)
     path, slope = path_of(data, memory), offset_pointer(memory, 2 * dimension)
@@ -139,7 +139,7 @@ def gradient_of_path(x: int, beta: float, gradient: int, data: int) -> int:
     if program.whole_gradient == 0:
         # first, because a batch that answers this question also has the answers to those that follow
         write_gradient(program.likelihood_gradient, state, out, dimension, program.data)
-    if beta < 1.0:
+    if beta != 1.0:
         prior = write_slope(path, state, log_densities, slope)
     # the gradient of the prior counts in q and in the target, and that of the likelihood in the latter alone
     share = beta + (1.0 - beta) * prior
@@ -150,7 +150,7 @@ def gradient_of_path(x: int, beta: float, gradient: int, data: int) -> int:
     for i in range(dimension):
         if program.whole_gradient != 0:
             out[i] = share * out[i] if share > NEGLIGIBLE else 0.0
-        if beta < 1.0:
+        if beta != 1.0:
             out[i] += (1.0 - beta) * slope[i]
     return 0
 

@@ -6,7 +6,6 @@ evaluations, because what it finds does not depend on the search.
 """
 
 import time
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +16,6 @@ from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.text import count
 from sterna.run.blocks import Pause, never, run_blocks
 from sterna.run.fitted_runtime import along, price_of
-from sterna.run.landscape import TargetLandscape
 from sterna.run.path_choice import evaluations_per_exploration, finds_more, is_better, load_of, reason_of
 from sterna.run.path_options import FIRST_ROUND, reason_against_trial
 from sterna.run.runtime import Runtime
@@ -26,8 +24,8 @@ from sterna.run.search_for_modes import is_expensive, search_deeper, search_for_
 from sterna.run.start import begin_round, find_starting_points, first_guesses
 from sterna.run.state import RunState
 from sterna.run.tune import total_evaluations, total_failed, tune
-from sterna.run.wander import wandered
-from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima, with_places
+from sterna.run.wander import widened
+from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima
 from sterna.search.search import Search
 from sterna.tuning.schedule import uniform_schedule
 from sterna.types import FloatArray, IntArray
@@ -48,12 +46,9 @@ FIRST_N_CHAINS = 6
 # Evaluations of the path from the prior, relative to those of the other.
 BESIDE = 0.25
 
-# The share of those of a whole run along the path from the prior with which replicas wander over the target, after each
-# round that fits the mixture again.
-WANDERING, WANDERING_IF_EXPENSIVE = 0.02, 0.003
-
-# Places that are compared with the mixture at most.
-MAX_PLACES = 5000
+# The share of those of a whole run along the path from the prior with which replicas wander beyond the target, after
+# each round that fits the mixture again.
+WANDERING, WANDERING_IF_EXPENSIVE = 0.05, 0.003
 
 FITTING = Place("while the mixture was fitted again")
 
@@ -189,7 +184,7 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
             mixture, found = _searched_deeper(runtime, state, mixture, after.rounds[-1].log_evidence.value)
             after = replace(after, search=found)
         if not _is_trial(after):
-            mixture, found = _with_places(runtime, state, mixture, after)
+            mixture, found = _widened(runtime, state, mixture, after)
             after = replace(after, search=found)
         after = replace(after, mixture=mixture)
         fitted = along(runtime, mixture)
@@ -208,23 +203,18 @@ def _searched_deeper(
     return with_optima(mixture, found.optima, log_evidence), found
 
 
-# log-densities may be huge or infinite
-@np.errstate(all="ignore")
-def _with_places(runtime: Runtime, state: RunState, mixture: Mixture, after: RunState) -> tuple[Mixture, Search]:
-    """Let replicas wander over the target, and return the mixture with components for places that it lacks.
+def _widened(runtime: Runtime, state: RunState, mixture: Mixture, after: RunState) -> tuple[Mixture, Search]:
+    """Return the mixture with components for places that it lacks.
 
     `state` is that before tuning, which has the draws, and `after` that after it, which has the evidence.
     """
     assert state.beside is not None
+    draws = np.concatenate([kept_draws(state), kept_draws(state.beside)])
+    budget = _budget_of_wandering(runtime, state.beside)
+    with runtime.display.working("searching beyond the mixture"):
+        mixture, evaluations, gradients = widened(runtime, after, mixture, draws, budget)
     found = after.search
-    landscape = TargetLandscape(runtime, state.beside.tuned.n_chains)
-    states, evaluations, gradients = wandered(runtime, state.beside, _budget_of_wandering(runtime, state.beside))
-    points = landscape.points_of(np.concatenate([states, kept_draws(state), kept_draws(state.beside)]))
-    points = points[:: -(-len(points) // MAX_PLACES)]
-    densities = landscape.values(points) - after.rounds[-1].log_evidence.value
-    with suppress(np.linalg.LinAlgError):
-        mixture = with_places(mixture, points, densities, landscape.references(points))
-    spent = (found.evaluations + evaluations + landscape.evaluations, found.gradients + gradients)
+    spent = (found.evaluations + evaluations, found.gradients + gradients)
     return mixture, replace(found, evaluations=spent[0], gradients=spent[1])
 
 

@@ -1,11 +1,14 @@
-"""Exploration of the target alone, without swaps, from the states of all chains between the prior and the target.
+"""Exploration of what the mixture lacks: replicas at beta = 2 of its path, which leads beyond the target.
 
-Along the path from a mixture a replica stays at the target for a few scans. What the mixture hardly covers and
-explorers reach slowly, such as the far end of a ridge, is then visited rarely and for long: most runs have too few
-draws there, and their errors do not show it. The states of the other path are spread more widely than the target. Where
-they come to when they explore the target is compared with the mixture, which gets components for what it lacks.
+Along the path from a mixture q a replica stays at the target for a few scans. What q hardly covers and explorers reach
+slowly, such as the far end of a ridge, is then visited rarely and for long: most runs have too few draws there, and
+their errors do not show it. At beta = 2 the density of the path is target^2 / q, that of the squared weights by which
+draws of q stand for the target. Where q describes the target that is the target again; at the edge of q it rises by
+tens of nats, so that replicas go on along the ridge instead of back and forth. Where they have been the mixture gets
+components, and the next replicas begin at what it still lacks.
 """
 
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -14,60 +17,87 @@ from sterna.engine.interrupts import check_interrupts
 from sterna.engine.program import EVALUATIONS, GRADIENTS
 from sterna.engine.round import Copy, Plan, explore_some, new_copy, refresh_some
 from sterna.ground.compilation import compile_for
+from sterna.run.fitted_runtime import along
+from sterna.run.landscape import TargetLandscape
+from sterna.run.path_choice import evaluations_per_exploration, load_of
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
+from sterna.search.mixture import Mixture
+from sterna.search.places import MAX_PLACES, Places
 from sterna.types import FloatArray, IntArray
 from sterna.workers.point_errors import Place
 
-WANDERING = Place("while replicas wandered over the target, to widen the mixture")
+WALKING = Place("while replicas explored beyond the mixture, to widen it")
 
-# The copy numbers of replicas at their own chains and at the target; nothing else has them.
-SPREADING, STAYING = 1 << 44, (1 << 44) + 1
+# The copy number of these replicas; nothing else has it.
+WANDERING = 1 << 44
 
-# Scans at their own chains, after which replicas are elsewhere, and scans at the target, of which the last are kept.
-SPREAD, STAY, KEPT = 4, 16, 8
+# The beta beyond the target.
+BEYOND = 2.0
 
-# With more states than this only every second one is kept.
-MAX_STATES = 10_000
+# Scans beyond the target, and then at the target, which is wider; every so many of them states are kept.
+SCANS_BEYOND, SCANS_AT_TARGET, EVERY = 80, 16, 2
 
-# Chains nearer to the prior are no starts: their states may have densities of next to nothing.
-LEAST_BETA = 0.1
+# So many walks in a row that add no component end it: fewer if no walk has added any, as usual.
+PATIENCE, FIRST_PATIENCE = 24, 8
+
+# No walk may have the random numbers of another.
+SCANS_APART = 1 << 10
 
 
-def wandered(runtime: Runtime, state: RunState, budget: int) -> tuple[FloatArray, int, int]:
-    """Return states that were visited, and the evaluations and gradients spent, about `budget`.
+# log-densities may be huge or infinite
+@np.errstate(all="ignore")
+def widened(
+    runtime: Runtime, state: RunState, mixture: Mixture, draws: FloatArray, budget: int
+) -> tuple[Mixture, int, int]:
+    """Return the mixture with components for what it lacks, and the evaluations and gradients spent, about `budget`.
 
-    `state` is that of the path from the prior, whose explorer is used. There are as many replicas as it has chains,
-    because functions of many points are compiled for that number. Each has its own chain, because threads must not
-    share a row of statistics.
+    If it does not pay for a walk, as when evaluations are expensive, only the draws show what is lacking.
+
+    `runtime` is that of the path from the prior; `state` is that of the path from the mixture, whose explorer is used.
+    There are as many replicas as that has chains, because functions of many points are compiled for that number.
     """
-    schedule, count = state.tuned.schedule, state.tuned.n_chains
-    chains = np.flatnonzero(schedule > LEAST_BETA)
-    chains = chains[np.linspace(0, len(chains) - 1, count).astype(np.int64)]
-    spreading, staying = (_plan(runtime, state, some) for some in (chains, np.full(count, count - 1)))
-    first = state.copies[0]
-    copy = _replicas(first.states[first.replica_of[chains]])
-    at_target = _replicas(copy.states)
-    statistics = np.zeros((count + 1, runtime.bound.n_row))
-    compile_for(explore_some, staying, statistics, 1, STAYING, copy, 0, 1, runtime.streams[0])
-    runtime.on_replicas(0, copy, partial(refresh_some, staying.block), WANDERING)
-    visited, scan, every = [copy.states[:0]], 0, SPREAD
-    while sum(_spent(runtime, one) for one in (copy, at_target)) < budget:
-        for _ in range(SPREAD):
-            scan += 1
-            runtime.on_replicas(0, copy, partial(explore_some, spreading, statistics, scan, SPREADING), WANDERING)
-        at_target.states[:] = copy.states
-        runtime.on_replicas(0, at_target, partial(refresh_some, staying.block), WANDERING)
-        for stayed in range(1, STAY + 1):
-            explore = partial(explore_some, staying, statistics, scan * STAY + stayed, STAYING)
-            runtime.on_replicas(0, at_target, explore, WANDERING)
-            if stayed > STAY - KEPT and scan % every == 0:
-                visited.append(at_target.states.copy())
-        if len(visited) * count > MAX_STATES:
-            visited, every = visited[::2], 2 * every
+    landscape = TargetLandscape(runtime, (state.beside or state).tuned.n_chains)
+    cost = (SCANS_BEYOND + SCANS_AT_TARGET) * load_of(state) * evaluations_per_exploration(state)
+    spent, walks, in_vain, patience = np.zeros(2, dtype=np.int64), 0, 0, FIRST_PATIENCE
+    # a run must not end because of what it looks for
+    with suppress(Exception):
+        # half of the places are for those that walks find
+        known = _places(landscape, state, draws[:: -(-2 * len(draws) // MAX_PLACES)])
+        mixture = known.covered(mixture)
+        while in_vain < patience and budget - landscape.spent - _cost(runtime, spent) > 0.5 * cost:
+            rng = np.random.default_rng([state.settings.seed, state.round_number, 3, walks])
+            starts = known.starts(mixture, state.tuned.n_chains, rng)
+            visited, counts = walked(along(runtime, mixture), state, starts, walks)
+            spent, walks = spent + counts, walks + 1
+            found = _places(landscape, state, visited).of_those_that_stay(mixture, len(starts))
+            wider = found.covered(mixture)
+            in_vain, patience = (in_vain + 1, patience) if wider is mixture else (0, PATIENCE)
+            mixture, known = wider, known.and_others(found)
+    return mixture, int(spent[0]) + landscape.evaluations, int(spent[1]) + landscape.gradients
+
+
+def _places(landscape: TargetLandscape, state: RunState, states: FloatArray) -> Places:
+    """Evaluate states; the evidence by which the target is normalised is that of the last round."""
+    points, log_evidence = landscape.points_of(states), state.rounds[-1].log_evidence.value
+    return Places(states, points, landscape.values(points) - log_evidence, landscape.references(points))
+
+
+def walked(fitted: Runtime, state: RunState, starts: FloatArray, walk: int) -> tuple[FloatArray, IntArray]:
+    """Return states that were visited beyond the target and then at it, and the evaluations and gradients spent."""
+    beyond, at_target = (_plan(fitted, state, len(starts), beta) for beta in (BEYOND, 1.0))
+    copy, statistics = _replicas(starts), np.zeros((len(starts) + 1, fitted.bound.n_row))
+    compile_for(explore_some, beyond, statistics, 1, WANDERING, copy, 0, 1, fitted.streams[0])
+    fitted.on_replicas(0, copy, partial(refresh_some, beyond.block), WALKING)
+    visited = [copy.states.copy()]
+    for scan in range(1, SCANS_BEYOND + SCANS_AT_TARGET + 1):
+        plan, number = beyond if scan <= SCANS_BEYOND else at_target, walk * SCANS_APART + scan
+        fitted.on_replicas(0, copy, partial(explore_some, plan, statistics, number, WANDERING), WALKING)
+        if scan % EVERY == 0:
+            visited.append(copy.states.copy())
         check_interrupts()
-    counts = sum(one.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0) for one in (copy, at_target))
-    return np.concatenate(visited), int(counts[0]), int(counts[1])
+    counts = copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0)
+    return np.concatenate(visited), np.asarray(counts, dtype=np.int64)
 
 
 def _replicas(states: FloatArray) -> Copy:
@@ -78,13 +108,14 @@ def _replicas(states: FloatArray) -> Copy:
     return copy._replace(chain_of=np.arange(1, count + 1, dtype=np.int64), before=np.zeros(count + 1))
 
 
-def _plan(runtime: Runtime, state: RunState, chains: IntArray) -> Plan:
-    """Return the plan of a round in which chain k + 1 is like chain `chains[k]` of the run."""
-    plan, rows = runtime.plan(state), np.append(0, chains)
-    return plan._replace(schedule=plan.schedule[rows], parameters=np.ascontiguousarray(plan.parameters[rows]))
+def _plan(fitted: Runtime, state: RunState, count: int, beta: float) -> Plan:
+    """Return the plan of a round with a chain at beta for each replica: threads must not share rows of statistics."""
+    plan = fitted.plan(state)
+    parameters = np.repeat(plan.parameters[-1:], count + 1, axis=0)
+    return plan._replace(schedule=np.append(0.0, np.full(count, beta)), parameters=parameters)
 
 
-def _spent(runtime: Runtime, copy: Copy) -> float:
-    counts = copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0)
+def _cost(runtime: Runtime, counts: IntArray) -> float:
+    """Return evaluations and gradients in evaluations."""
     cost = runtime.target.measured_cost
     return float(counts[0] + counts[1] * (2 if cost is None else cost.gradient))

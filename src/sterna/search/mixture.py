@@ -133,12 +133,17 @@ def refitted(mixture: Mixture, points: FloatArray) -> Mixture:
     return Mixture(weights_of(np.log(shares)), centres, factors, mixture.prior_share)
 
 
+def lacking_nats(mixture: Mixture) -> float:
+    """Return by how many nats the target must be denser than the mixture at a place that the mixture lacks."""
+    return LACKING_NATS + 0.5 * mixture.dimension * math.log(INFLATION)
+
+
 def with_places(mixture: Mixture, points: FloatArray, log_targets: FloatArray, log_priors: FloatArray) -> Mixture:
     """Return the mixture with components for points where its density is far smaller than the target's, normalised.
 
     A bent ridge needs several: what one component for a cloud does not explain is cut in two, and so on.
     """
-    allowed = LACKING_NATS + 0.5 * mixture.dimension * math.log(INFLATION)
+    allowed = lacking_nats(mixture)
     for cuts in range(PASSES):
         lacks = log_targets - mixture.log_density(points, log_priors) > allowed
         new = [piece for cloud in clouds(points[lacks]) for piece in pieces(cloud, cuts)]
