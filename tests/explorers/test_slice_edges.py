@@ -95,6 +95,7 @@ def test_narrow_densities(spread):
     assert log_densities[:, 1] == pytest.approx(-0.5 * (after[:, 0] / spread) ** 2, rel=1e-9)
 
 
+@pytest.mark.laws
 def test_with_fewer_shrinkages_narrow_densities_are_never_left():
     target = sterna.Target(lambda x: -0.5 * (x / 1e-280) ** 2, {"x": sterna.Uniform(-1e6, 1e6)})
     kernel = load("explorers/slice.py", [("MAX_SHRINKS = 2000", "MAX_SHRINKS = 500")], compiled=True).explore
@@ -401,6 +402,7 @@ def test_states_at_which_reference_and_likelihood_cancel_have_density_zero():
     assert stats.kstest(far_under_a_flat_target(), stats.uniform(-EDGE, 2 * EDGE).cdf).pvalue > LEVEL
 
 
+@pytest.mark.laws
 def test_without_the_edge_rounding_errors_are_explored():
     kernel = load("explorers/slice.py", [("= -1e13", "= -math.inf")], compiled=True).explore
     assert np.abs(far_under_a_flat_target(kernel)).max() > 100 * EDGE

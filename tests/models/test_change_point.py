@@ -77,6 +77,7 @@ def test_a_run_finds_the_exact_sums():
     check_run(change_point(counts), exact(counts)[0], means(counts), n_chains=12, n_rounds=11)
 
 
+@pytest.mark.laws
 def test_a_run_does_not_find_those_of_another_rate():
     counts = simulate()
     with pytest.raises(AssertionError):

@@ -115,6 +115,7 @@ def test_a_run_finds_the_integrals():
     assert result.global_barrier == pytest.approx(4.339, rel=0.05)
 
 
+@pytest.mark.laws
 def test_a_run_does_not_find_those_of_other_data():
     with pytest.raises(AssertionError):
         check_run(elliptic(), exact(100_000, 90_000)[0], {}, n_chains=12, n_rounds=12)

@@ -113,6 +113,7 @@ def test_a_run_finds_the_quadrature(clip):
     check_run(glm(*simulate(), clip=clip), evidence, means(intercept, slope), n_chains=12, n_rounds=11)
 
 
+@pytest.mark.laws
 def test_a_run_does_not_find_the_evidence_of_another_prior():
     with pytest.raises(AssertionError):
         check_run(glm(*simulate(), sigma=30.0), exact(*simulate())[0], {}, n_chains=12, n_rounds=12)

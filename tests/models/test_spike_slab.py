@@ -142,6 +142,7 @@ def test_a_run_finds_the_quadrature(naive):
     check_run(spike_slab(*small(), naive=naive), evidence, means, n_chains=8, n_rounds=12)
 
 
+@pytest.mark.laws
 def test_a_run_does_not_find_the_evidence_of_other_data():
     with pytest.raises(AssertionError):
         check_run(spike_slab(*small()), exact(0.3)[0], {}, n_chains=8, n_rounds=11)

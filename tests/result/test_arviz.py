@@ -57,6 +57,15 @@ def test_groups(run):
 
 # what these libraries have to say of each other's newer versions, and of few draws
 @pytest.mark.filterwarnings("ignore")
+def test_arviz_takes_it(run):
+    tree = run[1].to_arviz()
+    found = arviz.loo(tree)
+    assert np.isfinite(getattr(found, "elpd", None) or found.elpd_loo)
+    assert {"switch", "early", "late"} <= set(arviz.summary(tree, var_names=["switch", "early", "late"]).index)
+
+
+@pytest.mark.laws
+@pytest.mark.filterwarnings("ignore")
 def test_arviz_and_pymc_take_it(run):
     model, result = run
     tree = result.to_arviz()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from quick import first
 
 from sterna.result import convergence
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM, error_is_a_guess, explained_r_hat, halves_disagree
@@ -24,7 +25,7 @@ def disagrees(draws, journeys):
     return halves_disagree(draws, journeys, summary_of(draws, journeys)["ess"], scalars=1)
 
 
-@pytest.mark.parametrize("n_copies", [1, 2, 4, 8])
+@pytest.mark.parametrize("n_copies", first(1, [4, 1, 2, 8]))
 def test_journeys_explain_that_halves_differ_however_short_the_copies(n_copies, monkeypatch):
     """2000 draws of about 100 journeys: alarms of 1e-4, so that 3 of 100 runs have one with a probability of 2e-7."""
     rng = np.random.default_rng(n_copies)

@@ -168,6 +168,14 @@ def test_evidence_of_problems_by_quadrature():
     assert grid_evidence(tail, (np.linspace(-35, 35, 1401),)) == pytest.approx(0.0, abs=1e-4)
 
 
+def test_some_problems_run():
+    """Every fifth of the quick form, with an answer or a text from each."""
+    outcomes = honesty.run_all(honesty.selected("", quick=True)[::5], seeds=1, jobs=1)
+    assert len(outcomes) == 3
+    assert all(one.answers or one.texts for one in outcomes)
+
+
+@pytest.mark.laws
 def test_quick_form():
     """At most one of the healthy problems is wrong: with 16 answers, one run in 10^6 of a sound battery fails."""
     outcomes = honesty.run_all(honesty.selected("", quick=True), seeds=1, jobs=1)

@@ -87,6 +87,7 @@ def test_processes_and_batches_know_the_new_reference():
     assert bits_of_fit(log_density, vectorized=True) == first
 
 
+@pytest.mark.laws
 def test_an_old_reference_would_be_seen(monkeypatch):
     """Planted fault: workers keep the reference of the first round."""
     first = bits_of_fit(AsPython(log_density))
