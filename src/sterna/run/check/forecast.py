@@ -1,0 +1,216 @@
+"""How long a run takes until its goals hold: the run itself is begun, paused after a few seconds, and extrapolated.
+
+Scans that are left of tuning are known. The standard error of the log evidence falls with the square root of the
+sampling scans, and effective sample sizes grow with them, so that the last scans tell how many are needed; sampling
+goes on in blocks, by the rule of every run. A run that reaches its goals within the time needs no extrapolation.
+"""
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+from sterna.result.goal import Goal
+from sterna.result.result import Result
+from sterna.run.ends import Ends, ended_early
+from sterna.run.display import Display
+from sterna.run.fitted_runtime import along
+from sterna.run.goals import LEAST_GROWTH, MIN_RESTARTS, MOST_GROWTH, RESERVE, most_scans, shortfalls, standing_of
+from sterna.run.loop import run_rounds
+from sterna.run.outcome import result_of
+from sterna.run.runtime import Runtime
+from sterna.run.state import RunState
+from sterna.run.tune import summarise
+from sterna.theory.rates import optimal_n_chains
+from sterna.tuning.rounds import Round
+
+# By how much predictions are off, as a factor: of runs that were made to their end, of those whose tuning was nearly
+# done, and of others. `bench/check_times.py` measures it.
+WHOLE, NEAR, FAR = 1.2, 1.5, 4.0
+
+# Rounds of fewer scans do not tell how many chains later ones will have, nor how large the error is.
+MIN_SCANS = 128
+
+# A scan that takes less is not shared among threads.
+SHARED_SCAN_SECONDS = 0.002
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run will take."""
+
+    seconds: float
+    """Of tuning, sampling and the searches for modes, without compilation."""
+    factor: float
+    """By which that may be too small or too large."""
+    scans: int
+    """Sampling scans."""
+    scan_seconds: float
+    """Of a scan of all chains."""
+    barrier: float
+    n_chains: int
+    """The chains that the barrier needs."""
+    chains_in_use: int
+    is_whole: bool
+    """Whether the run was made to its end."""
+    is_out_of_reach: bool
+    """Whether the run will end before its goals hold."""
+    is_cold: bool
+    """Whether most of the time was not spent on scans, but on code that had to be compiled or loaded."""
+    summary: Round
+    result: Result | None
+
+
+def forecast(runtime: Runtime, state: RunState, seconds: float) -> Forecast:
+    """Begin the run, and say what all of it takes."""
+    wholes: list[RunState] = []
+
+    def watch(state: RunState, before: RunState | None) -> None:
+        if before is not None:
+            wholes.append(before)
+
+    spent_before, end = _spent(state), time.perf_counter() + seconds
+    state = run_rounds(runtime, state, lambda scans_done: time.perf_counter() > end, watch)
+    last = state if state.ended_by else _as_if_ended(runtime, state, wholes)
+    main = along(runtime, last.mixture)
+    summary = summarise(last)
+    began = time.perf_counter()
+    result = result_of(runtime, last) if state.ended_by else None
+    search = time.perf_counter() - began
+    if result is not None:
+        return _made(state, summary, result, _spent(state) - spent_before + search)
+    return _extrapolated(main, state, last, summary)
+
+
+def _spent(state: RunState) -> float:
+    return state.seconds.tuning + state.seconds.sampling
+
+
+def _as_if_ended(runtime: Runtime, state: RunState, wholes: list[RunState]) -> RunState:
+    """Return the run with all of its scans so far, or at the end of the round before."""
+    ends = Ends(Display())
+    ends.round_before = wholes[-1] if wholes and wholes[-1].round_number < state.round_number else None
+    return replace(ended_early(runtime, state, ends), ended_by="")
+
+
+def _made(state: RunState, summary: Round, result: Result, seconds: float) -> Forecast:
+    scans = state.n_scans
+    return Forecast(
+        seconds=seconds,
+        factor=WHOLE,
+        scans=scans,
+        scan_seconds=state.seconds.this_round / max(scans * len(state.copies), 1),
+        barrier=result.global_barrier,
+        n_chains=result.recommended_n_chains,
+        chains_in_use=state.tuned.n_chains,
+        is_whole=True,
+        is_out_of_reach=bool(result.unreached),
+        is_cold=False,
+        summary=summary,
+        result=result,
+    )
+
+
+def _extrapolated(runtime: Runtime, state: RunState, last: RunState, summary: Round) -> Forecast:
+    """Return what is left of a run that was paused, with what it has taken so far."""
+    goal = state.settings.until
+    each = _scan_seconds(state, last)
+    tuning = _tuning_scans_left(state) * each
+    needed = last.n_scans * _factor(runtime, last, goal)
+    scans, out_of_reach = _sampling_scans(state, needed, goal)
+    done = int(state.scans_done.min()) if state.is_sampling else 0
+    left = tuning + max(scans - done, 0) * each
+    barrier = summary.barrier.total
+    return Forecast(
+        seconds=_spent(state) + left * SEARCHES,
+        factor=NEAR if last.n_scans >= MIN_SCANS and summary.restarts >= MIN_RESTARTS else FAR,
+        scans=scans,
+        scan_seconds=each,
+        barrier=barrier,
+        n_chains=optimal_n_chains(barrier),
+        chains_in_use=state.tuned.n_chains,
+        is_whole=False,
+        is_out_of_reach=out_of_reach,
+        is_cold=_spent(state) > COLD * (sum(one.seconds for one in state.rounds) + state.seconds.this_round),
+        summary=summary,
+        result=None,
+    )
+
+
+# A run that was paused and has spent so many times as long as its scans has compiled or loaded code.
+COLD = 3.0
+
+# Searches take so many times as long as the scans alone.
+SEARCHES = 1.05
+
+
+def _scan_seconds(state: RunState, last: RunState) -> float:
+    """Return what a scan of all copies takes with the chains and explorations in use."""
+    done = float(state.scans_done.mean())
+    now = state.seconds.this_round if done else 0.0
+    if now >= 0.5 or last is state or last.round_number == state.round_number:
+        return now / max(done, 1.0)
+    before = last.seconds.this_round * _load(state) / _load(last)
+    return (now + before) / max(done + last.n_scans, 1.0)
+
+
+def _load(state: RunState) -> int:
+    return state.tuned.n_chains * state.tuned.explorations
+
+
+def _tuning_scans_left(state: RunState) -> float:
+    """Return the scans of tuning that are left."""
+    if state.is_sampling:
+        return 0.0
+    later = sum(2**r for r in range(state.round_number + 1, state.settings.n_rounds + 1))
+    return float(later + state.n_scans - state.scans_done.mean())
+
+
+def _factor(runtime: Runtime, last: RunState, goal: Goal | None) -> float:
+    """Return how many times as many scans as these the goals need."""
+    if goal is None:
+        return 0.0
+    standing = standing_of(runtime, last, goal)
+    missing = [factor for factor in shortfalls(_tighter(goal), standing).values() if math.isfinite(factor)]
+    return max(missing, default=1.0) / TIGHTER
+
+
+# Goals that hold already do not say by how much, so that they are asked for so many times as good.
+TIGHTER = 1e6
+
+
+def _tighter(goal: Goal) -> Goal:
+    """Return goals that need so many times as many scans, which all are missed."""
+    return replace(
+        goal,
+        log_evidence=None if goal.log_evidence is None else goal.log_evidence / math.sqrt(TIGHTER),
+        ess=None if goal.ess is None else goal.ess * TIGHTER,
+        ess_of=tuple((name, size * TIGHTER) for name, size in goal.ess_of),
+        restarts=None if goal.restarts is None else int(goal.restarts * TIGHTER),
+    )
+
+
+def _sampling_scans(state: RunState, needed: float, goal: Goal | None) -> tuple[int, bool]:
+    """Return how many sampling scans a run makes that needs so many, and whether it gives up before."""
+    scans = state.planned_scans if state.is_sampling else state.settings.n_scans
+    if goal is None or goal.is_only_time:
+        return scans, False
+    most = most_scans(state, goal)
+    while scans < needed:
+        growth = min(max(RESERVE * needed / scans, LEAST_GROWTH), MOST_GROWTH)
+        more = min(math.ceil(growth * scans), most)
+        if more <= scans:
+            return scans, True
+        scans = more
+    return scans, False
+
+
+def seconds_on(found: Forecast, cores_here: int, cores: int, in_threads: bool) -> float:
+    """Return the seconds on another number of cores, which share the chains of a scan evenly.
+
+    Scans that take less than 2 ms are not shared, and neither are those of functions that run as Python.
+    """
+    if not in_threads or found.scan_seconds < SHARED_SCAN_SECONDS / max(1, cores_here):
+        return found.seconds
+    chains = found.chains_in_use
+    return found.seconds * math.ceil(chains / cores) / math.ceil(chains / cores_here)
+

@@ -1,0 +1,133 @@
+"""A target under check: draws of its reference with their log-densities, and the time that checks may take."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from sterna.engine.evaluation import evaluate
+from sterna.engine.interrupts import check_interrupts
+from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, N_LOG_DENSITIES
+from sterna.engine.round import draw_states
+from sterna.errors import Error, describe
+from sterna.ground.streams import new_stream
+from sterna.result.check_report import NOT_CHECKED, PROBLEM, CheckRow
+from sterna.target.checks.draws import spreads_of
+from sterna.target.prepared import PreparedTarget
+from sterna.types import FloatArray
+from sterna.workers.point_errors import errors_at_point
+
+# Draws of the reference that are evaluated, at most and at least.
+MAX_POINTS, MIN_POINTS = 4096, 4
+
+# After so many failures the others are not looked for, because each may take long.
+MAX_FAILURES = 200
+
+Draw = Callable[[int], FloatArray]
+
+
+@dataclass
+class Subject:
+    """A target under check."""
+
+    target: PreparedTarget
+    seed: int
+    seconds: float
+    """What each kind of check may take, about."""
+    states: FloatArray
+    """Draws of the reference at which both log-densities are known, those of likelihood zero among them."""
+    log_densities: FloatArray
+    """(log-reference, log-likelihood) of each."""
+    n_evaluated: int
+    """Draws that were evaluated, with those that failed."""
+    failures: list[str]
+    """What went wrong at draws that failed."""
+    seconds_per_evaluation: float
+    rng: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng([0xC4EC, self.seed])
+
+    @property
+    def draw(self) -> Draw:
+        """What draws from the reference: the first ones are always the same."""
+        return partial(draw_reference, self.target, self.seed)
+
+    @property
+    def positive(self) -> FloatArray:
+        """The draws of positive likelihood."""
+        return self.states[self.log_densities[:, 1] > -np.inf]
+
+    @property
+    def spreads(self) -> FloatArray:
+        """How far the reference spreads in every coordinate."""
+        return spreads_of(self.states)[1]
+
+    def affordable(self, evaluations_each: float, most: int) -> int:
+        """Return how many points a check can pay for."""
+        each = max(self.seconds_per_evaluation, 2e-5) * evaluations_each
+        return max(MIN_POINTS, min(most, int(self.seconds / each)))
+
+    @property
+    def zero_share(self) -> float:
+        """The share of the draws at which the likelihood is zero."""
+        known = len(self.states)
+        return float(np.mean(self.log_densities[:, 1] == -np.inf)) if known else float("nan")
+
+
+def draw_reference(target: PreparedTarget, seed: int, n: int) -> FloatArray:
+    """Return n independent draws from the reference."""
+    draws, at_work = np.zeros((n, target.dimension)), np.zeros(1, dtype=np.int64)
+    with errors_at_point(target, draws, at_work):
+        draw_states(target.block, seed, draws, at_work, new_stream())
+    return draws
+
+
+def new_subject(target: PreparedTarget, seed: int, seconds: float) -> Subject:
+    """Draw from the reference, and evaluate as many draws as the time pays for."""
+    draws = draw_reference(target, seed, MAX_POINTS)
+    # the first may load code
+    evaluated(target, draws[:1])
+    began, failures, known = time.perf_counter(), [], []
+    found = np.full((len(draws), 2), np.nan)
+    for k, state in enumerate(draws):
+        if k >= MIN_POINTS and (time.perf_counter() - began > seconds or len(failures) >= MAX_FAILURES):
+            break
+        check_interrupts()
+        values, text = evaluated(target, state[None])
+        if text:
+            failures.append(text)
+        else:
+            found[k] = values[0]
+            known.append(k)
+    n = len(known) + len(failures)
+    cost = (time.perf_counter() - began) / max(n, 1)
+    return Subject(target, seed, seconds, draws[known], found[known], n, failures, cost)
+
+
+def evaluated(target: PreparedTarget, states: FloatArray) -> tuple[FloatArray, str]:
+    """Return (log-reference, log-likelihood) at states, and what went wrong at the first that failed."""
+    at_work, found = np.zeros(1, dtype=np.int64), np.full((len(states), 2), np.nan)
+    log_densities = np.zeros(N_LOG_DENSITIES)
+    try:
+        with errors_at_point(target, states, at_work):
+            for k, state in enumerate(states):
+                at_work[0] = k
+                evaluate(target.block, np.ascontiguousarray(state), log_densities)
+                found[k] = log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD]
+    except Error as error:
+        return found, str(error)
+    return found, ""
+
+
+def row_of(name: str, function: Callable[[Subject], CheckRow], subject: Subject) -> CheckRow:
+    """Make a check; whatever it raises becomes its row."""
+    check_interrupts()
+    try:
+        return function(subject)
+    except Error as error:
+        return CheckRow(name, PROBLEM, str(error))
+    except Exception as error:  # a check that fails must not end the others
+        return CheckRow(name, NOT_CHECKED, f"the check itself failed with {describe(error)}")
