@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sterna.engine.interrupts import holds_interrupts, interruptible
-from sterna.errors import Error, describe
+from sterna.errors import Error, OptionError, describe
 from sterna.explorers.base import Explorer
 from sterna.ground.numbers import whole_number
 from sterna.result.check_report import NOT_CHECKED, NOTE, OK, PROBLEM, CheckReport, CheckRow
@@ -138,6 +138,9 @@ def check_target_of(
         try:
             with display.working("compiling the model", about_seconds):
                 target = interruptible(read_target)
+        except OptionError:
+            # a mistake in the call, not in the target
+            raise
         except Error as error:
             return CheckReport("the target", (CheckRow("target", PROBLEM, str(error)),))
         try:
@@ -194,7 +197,7 @@ def _row_of_run(found: Forecast) -> CheckRow:
     if found.result is not None and found.result.warnings:
         return CheckRow("run", NOTE, f"{text}, but with warnings: {' '.join(found.result.warnings)}")
     if last.restarts == 0:
-        return CheckRow("run", NOTE, f"{text}: too short to know what a run takes; give max_seconds= more")
+        return CheckRow("run", NOTE, f"{text}: too short to know what a run takes, for which max_seconds=60 may do")
     return CheckRow("run", OK, text)
 
 

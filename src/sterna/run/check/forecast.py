@@ -18,6 +18,8 @@ from sterna.run.goals import LEAST_GROWTH, MIN_RESTARTS, MOST_GROWTH, RESERVE, m
 from sterna.run.loop import run_rounds
 from sterna.run.outcome import result_of
 from sterna.run.runtime import Runtime
+from sterna.run.search import check_at_end as search_at_end
+from sterna.run.search_for_modes import is_expensive
 from sterna.run.state import RunState
 from sterna.run.tune import summarise
 from sterna.theory.rates import optimal_n_chains
@@ -68,17 +70,15 @@ def forecast(runtime: Runtime, state: RunState, seconds: float) -> Forecast:
         if before is not None:
             wholes.append(before)
 
-    spent_before, end = _spent(state), time.perf_counter() + seconds
+    end = time.perf_counter() + seconds
     state = run_rounds(runtime, state, lambda scans_done: time.perf_counter() > end, watch)
     last = state if state.ended_by else _as_if_ended(runtime, state, wholes)
-    main = along(runtime, last.mixture)
-    summary = summarise(last)
-    began = time.perf_counter()
+    summary, began = summarise(last), time.perf_counter()
     result = result_of(runtime, last) if state.ended_by else None
+    if result is None:
+        search_at_end(runtime, last, summary.log_evidence)
     search = time.perf_counter() - began
-    if result is not None:
-        return _made(state, summary, result, _spent(state) - spent_before + search)
-    return _extrapolated(main, state, last, summary)
+    return _extrapolated(runtime, state, Seen(last, summary, search, result))
 
 
 def _spent(state: RunState) -> float:
@@ -92,62 +92,73 @@ def _as_if_ended(runtime: Runtime, state: RunState, wholes: list[RunState]) -> R
     return replace(ended_early(runtime, state, ends), ended_by="")
 
 
-def _made(state: RunState, summary: Round, result: Result, seconds: float) -> Forecast:
-    scans = state.n_scans
-    return Forecast(
-        seconds=seconds,
-        factor=WHOLE,
-        scans=scans,
-        scan_seconds=state.seconds.this_round / max(scans * len(state.copies), 1),
-        barrier=result.global_barrier,
-        n_chains=result.recommended_n_chains,
-        chains_in_use=state.tuned.n_chains,
-        is_whole=True,
-        is_out_of_reach=bool(result.unreached),
-        is_cold=False,
-        summary=summary,
-        result=result,
-    )
+@dataclass(frozen=True)
+class Seen:
+    """What the beginning of a run has shown."""
+
+    last: RunState
+    """The run as if it had ended with its last scan."""
+    summary: Round
+    search_seconds: float
+    """Of the search for missed mass from these scans."""
+    result: Result | None
+    """If the run was made to its end."""
 
 
-def _extrapolated(runtime: Runtime, state: RunState, last: RunState, summary: Round) -> Forecast:
-    """Return what is left of a run that was paused, with what it has taken so far."""
-    goal = state.settings.until
-    each = _scan_seconds(state, last)
-    tuning = _tuning_scans_left(state) * each
-    needed = last.n_scans * _factor(runtime, last, goal)
+def _extrapolated(runtime: Runtime, state: RunState, seen: Seen) -> Forecast:
+    """Return what all of a run takes that was paused, or that was made to an end which chance has decided, too."""
+    last, goal, each = seen.last, state.settings.until, _scan_seconds(state, seen.last)
+    needed, look = _scans_needed(runtime, last, goal)
     scans, out_of_reach = _sampling_scans(state, needed, goal)
-    done = int(state.scans_done.min()) if state.is_sampling else 0
-    left = tuning + max(scans - done, 0) * each
-    barrier = summary.barrier.total
+    tuned = 2.0 ** (state.settings.n_rounds + 1) - 2
+    run = tuned - _tuning_scans_left(state) + (last.n_scans if state.is_sampling else 0)
+    more = (tuned + scans) / max(run, 1.0)
+    tuning = state.seconds.tuning + _tuning_scans_left(state) * each
+    barrier, is_whole = seen.summary.barrier.total, seen.result is not None
+    is_near = last.n_scans >= MIN_SCANS and seen.summary.restarts >= MIN_RESTARTS
     return Forecast(
-        seconds=_spent(state) + left * SEARCHES,
-        factor=NEAR if last.n_scans >= MIN_SCANS and summary.restarts >= MIN_RESTARTS else FAR,
+        seconds=tuning + scans * each + LOOKS * look * scans / last.n_scans + _search(runtime, seen, more),
+        factor=WHOLE if is_whole else NEAR if is_near else FAR,
         scans=scans,
         scan_seconds=each,
         barrier=barrier,
         n_chains=optimal_n_chains(barrier),
         chains_in_use=state.tuned.n_chains,
-        is_whole=False,
+        is_whole=is_whole,
         is_out_of_reach=out_of_reach,
-        is_cold=_spent(state) > COLD * (sum(one.seconds for one in state.rounds) + state.seconds.this_round),
-        summary=summary,
-        result=None,
+        is_cold=not is_whole and _is_cold(state),
+        summary=seen.summary,
+        result=seen.result,
     )
+
+
+def _is_cold(state: RunState) -> bool:
+    return _spent(state) > COLD * (sum(one.seconds for one in state.rounds) + state.seconds.this_round)
+
+
+def _search(runtime: Runtime, seen: Seen, more: float) -> float:
+    """Return the seconds of the search at the end of a run with so many times as many scans.
+
+    It takes a share of the evaluations; where these are cheap, it has a largest number of starts.
+    """
+    return seen.search_seconds * (more if is_expensive(runtime) else min(more, MOST_SEARCH))
 
 
 # A run that was paused and has spent so many times as long as its scans has compiled or loaded code.
 COLD = 3.0
 
-# Searches take so many times as long as the scans alone.
-SEARCHES = 1.05
+# Goals are looked at after about each doubling of the scans, and once more at the end.
+LOOKS = 3.0
+
+# By how many times the search at the end of a cheap run takes longer if that has more scans.
+MOST_SEARCH = 4.0
 
 
 def _scan_seconds(state: RunState, last: RunState) -> float:
     """Return what a scan of all copies takes with the chains and explorations in use."""
     done = float(state.scans_done.mean())
     now = state.seconds.this_round if done else 0.0
-    if now >= 0.5 or last is state or last.round_number == state.round_number:
+    if now >= 0.5 or last.round_number == state.round_number:
         return now / max(done, 1.0)
     before = last.seconds.this_round * _load(state) / _load(last)
     return (now + before) / max(done + last.n_scans, 1.0)
@@ -165,13 +176,15 @@ def _tuning_scans_left(state: RunState) -> float:
     return float(later + state.n_scans - state.scans_done.mean())
 
 
-def _factor(runtime: Runtime, last: RunState, goal: Goal | None) -> float:
-    """Return how many times as many scans as these the goals need."""
+def _scans_needed(runtime: Runtime, last: RunState, goal: Goal | None) -> tuple[float, float]:
+    """Return how many scans the goals need, and the seconds of a look at them now."""
     if goal is None:
-        return 0.0
-    standing = standing_of(runtime, last, goal)
+        return 0.0, 0.0
+    began = time.perf_counter()
+    standing = standing_of(along(runtime, last.mixture), last, goal)
+    look = time.perf_counter() - began
     missing = [factor for factor in shortfalls(_tighter(goal), standing).values() if math.isfinite(factor)]
-    return max(missing, default=1.0) / TIGHTER
+    return last.n_scans * max(max(missing, default=1.0) / TIGHTER, MIN_RESTARTS / max(min(standing.restarts), 0.5)), look
 
 
 # Goals that hold already do not say by how much, so that they are asked for so many times as good.
@@ -191,7 +204,8 @@ def _tighter(goal: Goal) -> Goal:
 
 def _sampling_scans(state: RunState, needed: float, goal: Goal | None) -> tuple[int, bool]:
     """Return how many sampling scans a run makes that needs so many, and whether it gives up before."""
-    scans = state.planned_scans if state.is_sampling else state.settings.n_scans
+    # as many as tuning has, unless the user has chosen another number
+    scans = min(state.settings.n_scans, 2 ** (state.settings.n_rounds + 1) - 2)
     if goal is None or goal.is_only_time:
         return scans, False
     most = most_scans(state, goal)

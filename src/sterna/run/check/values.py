@@ -37,7 +37,7 @@ def check_values(subject: Subject) -> CheckRow:
     low, middle, high = np.quantile(finite, [0.0, 0.5, 1.0])
     text = f"a number at all of {n} draws of the reference, from {low:.4g} to {high:.4g} (median {middle:.4g})"
     if n < 100:
-        text += "; few draws, because evaluations are slow: give max_seconds= more"
+        text += "; few draws, because evaluations are slow: max_seconds=60 takes more"
     if high - low < 1e-3 and len(finite) > 1:
         return CheckRow(name, NOTE, f"{text}. It hardly varies: may the logarithm have been forgotten?")
     return CheckRow(name, OK, text)
