@@ -97,6 +97,18 @@ def test_black_box(capsys):
         assert scope["result"].restarts > 0
 
 
+def test_check_page(capsys, tmp_path, monkeypatch):
+    """The wrong gradient is found, and a run on disk has no problem, but for 1e-4 of all seeds."""
+    model, run = re.findall(r"```python(?: run)?\n(.*?)```", (ROOT / "docs/check.md").read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    exec(model, scope)
+    assert capsys.readouterr().out.startswith("False problem\nlog_likelihood: 1 problem, see below.")
+    assert scope["report"].problems[0].startswith("gradient: gradient gives the slope")
+    exec(run, scope)
+    assert "ising: no problem was found." in capsys.readouterr().out
+
+
 def test_trees_and_spins(capsys):
     """The evidence of the spins within 4 standard errors, 6e-5 each; that of the ring by its transfer matrix."""
     scope, found = {}, []

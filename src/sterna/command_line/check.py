@@ -34,9 +34,7 @@ PROBLEM_STATUS = 1
     help="The goals for which the time is predicted, as in sterna run.  [default: log_evidence=0.1]",
 )
 @click.option("--cores", default=None, type=int, help="Predict the time on so many cores, too.  [default: those here]")
-@click.option(
-    "--max-seconds", default=10.0, type=float, show_default=True, help="About how long the check may take."
-)
+@click.option("--max-seconds", default=10.0, type=float, show_default=True, help="About how long the check may take.")
 @click.option("--explorer", default=None, metavar="NAME", help="As in sterna run.")
 @click.option("--seed", default=1, type=int, show_default=True, help="Of the draws and of the run that is begun.")
 @click.option("--workers", default=None, type=int, help="As in sterna run.")
@@ -80,6 +78,4 @@ def _check(target: str, pairs: tuple[str, ...], options: dict[str, Any]) -> "Che
     )
     read_target = partial(find_target, target, values)
     shown = make_display(True, warnings=False)
-    return check_target_of(
-        read_target, chosen, options["explorer"], options["cores"], options["max_seconds"], shown
-    )
+    return check_target_of(read_target, chosen, options["explorer"], options["cores"], options["max_seconds"], shown)

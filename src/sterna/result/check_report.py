@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from sterna.result import notebook
@@ -16,6 +18,9 @@ from sterna.result.text import count
 
 # Outcomes of a check: a fault, something worth knowing, nothing wrong, or why nothing can be said.
 PROBLEM, NOTE, OK, NOT_CHECKED = "problem", "note", "ok", "not checked"
+# Rows about what a run takes, which come last.
+ESTIMATES = ("cost", "barrier", "time")
+
 STYLES = {PROBLEM: "bold red", NOTE: "yellow", OK: "green", NOT_CHECKED: "dim"}
 
 
@@ -50,7 +55,7 @@ class CheckReport:
     seconds: float = float("nan")
     """What a run until the goal probably takes on this machine, without compilation."""
     seconds_range: tuple[float, float] = (float("nan"), float("nan"))
-    """Between what times that probably is."""
+    """Between what times that probably is; the second is infinite if the run that was begun was too short to tell."""
     cores: int = 1
     """The number of cores for which `seconds_on_cores` is."""
     seconds_on_cores: float = float("nan")
@@ -121,9 +126,13 @@ class CheckReport:
         grid.add_column(style="bold", no_wrap=True)
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
-        for row in _worst_first(self.rows):
+        rows = _worst_first(row for row in self.rows if row.name not in ESTIMATES)
+        for row in (*rows, None, *(row for row in self.rows if row.name in ESTIMATES)):
+            if row is None:
+                grid.add_row("", "", "")
+                continue
             style = STYLES[row.outcome]
-            grid.add_row(row.name, f"[{style}]{row.outcome}[/{style}]", row.text.replace("[", r"\["))
+            grid.add_row(row.name, f"[{style}]{row.outcome}[/{style}]", escape(row.text))
         console.print(grid)
 
     def _repr_html_(self) -> str:
@@ -133,7 +142,7 @@ class CheckReport:
         return notebook.page([heading, notebook.facts_table(others)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON; what is not known is None."""
+        """Return plain values, for JSON; what is not known, or infinite, is None."""
         found = asdict(self)
         found["rows"] = [asdict(row) for row in self.rows]
         found |= {"ok": self.ok, "problems": self.problems, "seconds_range": list(self.seconds_range)}
@@ -149,4 +158,4 @@ def _worst_first(rows: Iterable[CheckRow]) -> list[CheckRow]:
 def _without_nan(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_nan(one) for one in value]
-    return None if isinstance(value, float) and value != value else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

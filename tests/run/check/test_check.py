@@ -1,6 +1,5 @@
 """`sterna.check` finds every planted fault in the row that it belongs to, and no problem in sound models."""
 
-import json
 import math
 import os
 import threading
@@ -14,7 +13,7 @@ from faulty_targets import NORMAL, PAIR
 from ways import AsPython
 
 import sterna
-from sterna.result.check_report import NOT_CHECKED, NOTE, OK, PROBLEM
+from sterna.result.check_report import NOTE, PROBLEM
 
 # A check of a cheap model, in a suite with many.
 SECONDS = 2.0
@@ -214,9 +213,7 @@ FAULTS = {
         "does not depend on b",
         NOTE,
     ),
-    "wrong conditional": Planted(
-        lambda: of(faulty.mixture(), explorer=faulty.GIBBS), "run", "conditional"
-    ),
+    "wrong conditional": Planted(lambda: of(faulty.mixture(), explorer=faulty.GIBBS), "run", "conditional"),
     "no reference": Planted(lambda: of(squares), "target", "without a reference"),
 }
 

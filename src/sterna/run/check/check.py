@@ -1,4 +1,4 @@
-"""`sterna.check`: before a long run, what is wrong with a model and what a run will take; after one, whether it is whole."""
+"""`sterna.check`: what is wrong with a model and how long a run will take, or whether a run on disk is right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sterna.explorers.base import Explorer
 from sterna.ground.numbers import whole_number
 from sterna.result.check_report import NOT_CHECKED, NOTE, OK, PROBLEM, CheckReport, CheckRow
 from sterna.result.goal import Goal
-from sterna.run.check.forecast import Forecast, forecast, seconds_on
+from sterna.run.check.forecast import Forecast, forecast, range_of, seconds_on
 from sterna.run.check.functions import (
     check_compilation,
     check_data,
@@ -223,7 +223,6 @@ def _report(
         )
     here = number_of_workers(None)
     on_cores = seconds_on(found, here, cores, in_threads=target.compiled)
-    low, high = found.seconds / found.factor, found.seconds * found.factor
     rows += [
         CheckRow("barrier", OK, f"{found.barrier:.2f}, for which {found.n_chains} chains are best"),
         _row_of_time(found, goal, here, cores, on_cores, target.compiled),
@@ -232,7 +231,7 @@ def _report(
         target.name,
         tuple(rows),
         seconds=found.seconds,
-        seconds_range=(low, high),
+        seconds_range=range_of(found),
         cores=cores,
         seconds_on_cores=on_cores,
         seconds_per_evaluation=each,
@@ -246,7 +245,14 @@ def _report(
 def _row_of_time(
     found: Forecast, goal: Goal | None, here: int, cores: int, on_cores: float, compiled: bool
 ) -> CheckRow:
-    low, high = found.seconds / found.factor, found.seconds * found.factor
+    low, high = range_of(found)
+    if not found.is_known:
+        return CheckRow(
+            "time",
+            NOTE,
+            f"a run until {goal} takes at least {_time(low)} here; how much longer is not known, because so few "
+            "replicas travelled from the reference to the target: max_seconds=60 tells more",
+        )
     text = f"a run until {goal} takes about {_time(found.seconds)} here"
     text += ", as one just did" if found.is_whole else f" ({_time(low)} to {_time(high)}), {found.scans} sampling scans"
     if cores != here:

@@ -1,4 +1,4 @@
-"""Log-likelihoods of neighbouring chains: their densities must have the ratio exp((beta' - beta) log L), up to a factor.
+"""Log-likelihoods of neighbouring chains, whose densities have the ratio exp((beta' - beta) log L) up to a factor.
 
 With F = 1 / (1 + exp(pivot - (beta' - beta) log L)) that means rho E'[(1 - F) g] = E[F g] for every function g of the
 log-likelihood, where E and E' are means at beta and beta' and rho is one number for all g. Bennett's sums give rho for
@@ -7,7 +7,7 @@ g = 1, F and 1 - F, from means of terms between 0 and 1. The three must agree.
 
 import numpy as np
 
-from sterna.engine.record import Bridges
+from sterna.engine.record import Bridges, Record
 from sterna.result.check_report import NOT_CHECKED, OK, PROBLEM
 from sterna.run.check.recorded import LEVEL, Recorded
 from sterna.run.goals import MIN_RESTARTS
@@ -34,8 +34,8 @@ def check_energies(recorded: Recorded) -> tuple[str, str]:
     if over.max() > 1:
         low, high = recorded.schedule[pair], recorded.schedule[pair + 1]
         return PROBLEM, (
-            f"the log-likelihoods at beta {low:.4g} and {high:.4g} are not related as their betas say: two estimates of "
-            f"the ratio of their evidences are {abs(score):.1f} standard errors apart (normal: below {limit:.1f}). "
+            f"the log-likelihoods at beta {low:.4g} and {high:.4g} are not related as their betas say: two estimates "
+            f"of the ratio of their evidences are {abs(score):.1f} standard errors apart (normal: below {limit:.1f}). "
             "Chains do not have their distributions: exploration does not reach all of them, a function is not one of "
             "its arguments alone, or swaps are wrong."
         )
@@ -45,14 +45,14 @@ def check_energies(recorded: Recorded) -> tuple[str, str]:
     )
 
 
-def _of_equal_length(recorded: Recorded) -> list:  # type: ignore[type-arg]
+def _of_equal_length(recorded: Recorded) -> list[Record]:
     """Return the records of copies that have as many batches as the first."""
     n = len(recorded.records[0].scans)
     return [record for record in recorded.records if len(record.scans) == n]
 
 
 def _scores(batches: Batches) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return (two comparisons, pairs): differences in standard errors, how large these may be, and whether they count."""
+    """Return differences in standard errors, (2, pairs), how large these may be, and whether they count."""
     bridge = batches.bridge
     up, down = bridge[Bridges.forward], bridge[Bridges.backward]
     lower, upper = bridge[Bridges.lower_product], bridge[Bridges.upper_product]
@@ -68,10 +68,11 @@ def _scores(batches: Batches) -> tuple[FloatArray, FloatArray, BoolArray]:
         with np.errstate(all="ignore"):
             score = difference / errors
         found.append((score, freedom, enough & np.isfinite(score)))
-    scores, freedoms, judged = (np.stack([one[k] for one in found]) for k in range(3))
+    scores, judged = np.stack([one[0] for one in found]), np.stack([one[2] for one in found])
+    freedoms: FloatArray = np.stack([one[1] for one in found])
     share = LEVEL / (2 * scores.size)
     limits = np.array([-student_quantile(share, float(one)) for one in freedoms.ravel()]).reshape(scores.shape)
-    return scores, limits, judged.astype(bool)
+    return scores, limits, judged
 
 
 def _log_ratio(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from sterna.result.goal import Goal
 from sterna.result.result import Result
-from sterna.run.ends import Ends, ended_early
 from sterna.run.display import Display
+from sterna.run.ends import Ends, ended_early
 from sterna.run.fitted_runtime import along
 from sterna.run.goals import LEAST_GROWTH, MIN_RESTARTS, MOST_GROWTH, RESERVE, most_scans, shortfalls, standing_of
 from sterna.run.loop import run_rounds
@@ -23,7 +23,7 @@ from sterna.run.search_for_modes import is_expensive
 from sterna.run.state import RunState
 from sterna.run.tune import summarise
 from sterna.theory.rates import optimal_n_chains
-from sterna.tuning.rounds import Round
+from sterna.tuning.rounds import MIN_RESTARTS_FOR_ERROR, Round
 
 # By how much predictions are off, as a factor: of runs that were made to their end, of those whose tuning was nearly
 # done, and of others. `bench/check_times.py` measures it.
@@ -56,6 +56,8 @@ class Forecast:
     """Whether the run was made to its end."""
     is_out_of_reach: bool
     """Whether the run will end before its goals hold."""
+    is_known: bool
+    """Whether enough replicas have travelled to know how many scans are needed; if not, it is at least this."""
     is_cold: bool
     """Whether most of the time was not spent on scans, but on code that had to be compiled or loaded."""
     summary: Round
@@ -92,6 +94,12 @@ def _as_if_ended(runtime: Runtime, state: RunState, wholes: list[RunState]) -> R
     return replace(ended_early(runtime, state, ends), ended_by="")
 
 
+def range_of(found: Forecast) -> tuple[float, float]:
+    """Return between what times the run probably takes."""
+    high = found.seconds * found.factor if found.is_known else math.inf
+    return found.seconds / found.factor, high
+
+
 @dataclass(frozen=True)
 class Seen:
     """What the beginning of a run has shown."""
@@ -126,6 +134,7 @@ def _extrapolated(runtime: Runtime, state: RunState, seen: Seen) -> Forecast:
         chains_in_use=state.tuned.n_chains,
         is_whole=is_whole,
         is_out_of_reach=out_of_reach,
+        is_known=is_whole or seen.summary.restarts >= MIN_RESTARTS_FOR_ERROR,
         is_cold=not is_whole and _is_cold(state),
         summary=seen.summary,
         result=seen.result,
@@ -184,7 +193,9 @@ def _scans_needed(runtime: Runtime, last: RunState, goal: Goal | None) -> tuple[
     standing = standing_of(along(runtime, last.mixture), last, goal)
     look = time.perf_counter() - began
     missing = [factor for factor in shortfalls(_tighter(goal), standing).values() if math.isfinite(factor)]
-    return last.n_scans * max(max(missing, default=1.0) / TIGHTER, MIN_RESTARTS / max(min(standing.restarts), 0.5)), look
+    return last.n_scans * max(
+        max(missing, default=1.0) / TIGHTER, MIN_RESTARTS / max(min(standing.restarts), 0.5)
+    ), look
 
 
 # Goals that hold already do not say by how much, so that they are asked for so many times as good.
@@ -227,4 +238,3 @@ def seconds_on(found: Forecast, cores_here: int, cores: int, in_threads: bool) -
         return found.seconds
     chains = found.chains_in_use
     return found.seconds * math.ceil(chains / cores) / math.ceil(chains / cores_here)
-

@@ -14,7 +14,7 @@ from sterna.target.checks.compiled import check_compiled, comparable_functions
 from sterna.target.checks.data_names import check_data_names
 from sterna.target.checks.draws import MAX_DRAWS, check_draws, draws_and_density_are_own
 from sterna.target.checks.normalised import DRAWS, check_normalised
-from sterna.target.checks.slopes import betas_of_gradient, gradient_is_own, raise_wrong, wrong_gradients
+from sterna.target.checks.slopes import Wrong, betas_of_gradient, gradient_is_own, raise_wrong, wrong_gradients
 
 # What the comparison of draws with their density may have, relative to that of every run.
 MORE_DRAWS, SECONDS_FOR_DRAWS = 8, 1.0
@@ -65,7 +65,11 @@ def check_compilation(subject: Subject) -> CheckRow:
     target, name = subject.target, "compiled code"
     functions = comparable_functions(target)
     if not functions:
-        why = "nothing is compiled" if not target.compiled else "the functions are compiled by those who wrote them"
+        why = (
+            "nothing is compiled"
+            if not target.compiled
+            else "the functions are sterna's own, or compiled by those who wrote them"
+        )
         return CheckRow(name, NOT_CHECKED, why)
     n = min(MAX_COMPILED, len(subject.states))
     check_compiled(target, functions, subject.states[:n], subject.log_densities[:n], subject.seconds)
@@ -83,7 +87,8 @@ def check_gradients(subject: Subject) -> CheckRow:
     states, judged = subject.positive, 0
     n = min(subject.affordable(4, MAX_GRADIENTS), len(states))
     for beta in betas_of_gradient(target):
-        judged, wrong = 0, []
+        wrong: list[Wrong] = []
+        judged = 0
         began = time.perf_counter()
         for first in range(0, n, 8):
             check_interrupts()
@@ -98,9 +103,9 @@ def check_gradients(subject: Subject) -> CheckRow:
     return CheckRow(name, OK, f"agrees with differences along random directions at {judged} points")
 
 
-def _raise_wrong(subject: Subject, beta: float, wrong: object, n: int, judged: int) -> None:
+def _raise_wrong(subject: Subject, beta: float, wrong: Wrong, n: int, judged: int) -> None:
     try:
-        raise_wrong(subject.target, beta, wrong)  # type: ignore[arg-type]
+        raise_wrong(subject.target, beta, wrong)
     except Error as error:
         raise type(error)(f"{error} So at {n} of {judged} points.") from None
 

@@ -32,8 +32,8 @@ def check_permutations(recorded: Recorded) -> tuple[str, str]:
         impossible = np.flatnonzero(~_moves_are_possible(recorded, record))
         if len(impossible):
             return PROBLEM, (
-                f"scan {impossible[0] + 2}{where}, and {len(impossible)} in all, moved replicas otherwise than by swaps "
-                f"that the scheme {recorded.scheme} proposes: the file was changed, or the memory failed."
+                f"scan {impossible[0] + 2}{where}, and {len(impossible)} in all, moved replicas otherwise than by "
+                f"swaps that the scheme {recorded.scheme} proposes: the file was changed, or the memory failed."
             )
     return OK, f"one replica at each of {recorded.n_chains} chains in {recorded.n_scans} scans, moved by proposed swaps"
 

@@ -7,7 +7,9 @@ raise a false alarm with a probability of about 1e-4.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from sterna.errors import Error, StorageError
 from sterna.result.check_report import NOT_CHECKED, NOTE, OK, PROBLEM, CheckReport, CheckRow
@@ -23,6 +25,8 @@ from sterna.storage.array_folder import ArrayFolder
 from sterna.storage.lock import NAME as LOCK
 from sterna.storage.lock import locked
 from sterna.storage.tensors import read_tensors
+
+Read = TypeVar("Read")
 
 
 @dataclass
@@ -92,8 +96,7 @@ def read_files(root: Path) -> Files:
     if (root / MANIFEST).exists():
         _attempt(found, lambda: _read_json(root / MANIFEST))
     for path in sorted(root.glob(CHECKPOINTS), reverse=True):
-        folder = RunFolder(root, {})
-        state = _attempt(found, lambda folder=folder, path=path: folder.read_one(path))  # type: ignore[misc]
+        state = _attempt(found, partial(RunFolder(root, {}).read_one, path))
         found.checkpoints += 1
         if found.state is None:
             found.state = state
@@ -104,7 +107,7 @@ def read_files(root: Path) -> Files:
     return found
 
 
-def _attempt(files: Files, read: Callable[[], object]) -> object:
+def _attempt(files: Files, read: Callable[[], Read]) -> Read | None:
     try:
         return read()
     except StorageError as error:

@@ -1,8 +1,7 @@
 """The shape of the log-likelihood: which variables it depends on, and whether it jumps or stands still between jumps.
 
-A jump is found by bisection: of an interval, the half in which the value changes more is cut again. If the value still
-changes by as much when the interval is as short as rounding allows, it jumps there; along a continuous function the
-change shrinks with the interval.
+A jump is found by bisection: of an interval, the half in which the value changes more is cut again. If the last cuts
+do not make the change smaller, the value jumps there; along a continuous function the change shrinks with the interval.
 """
 
 import time
@@ -17,6 +16,12 @@ from sterna.types import FloatArray
 
 # Segments that are searched for jumps, how often each is cut, and the change that is a jump.
 MAX_SEGMENTS, CUTS, LEAST_JUMP = 64, 36, 1e-3
+
+# A change that is at least so much of what it was so many cuts before does not shrink.
+LAST_CUTS, KEPT = 10, 0.5
+
+# Above this share of the segments, jumps are a problem for explorers that follow a gradient.
+MANY_JUMPS = 0.05
 
 # How long a segment is, in spreads of the reference.
 LENGTH = 1.0
@@ -40,6 +45,10 @@ def check_dependence(subject: Subject) -> CheckRow:
         if not _depends_on(subject, states, i):
             unused.append(i)
     names = _names(subject, unused)
+    if names and target.program.log_reference != 0:
+        # as hyperparameters do
+        text = f"{kinds}; the log-likelihood depends on all but {names}, which may act through the reference"
+        return CheckRow(name, OK, text)
     if names and len(unused) < looked:
         text = f"{kinds}. The log-likelihood does not depend on {names}: is that intended?"
         return CheckRow(name, NOTE, text)
@@ -112,24 +121,24 @@ def check_jumps(subject: Subject) -> CheckRow:
     size, where = max(jumps, key=lambda one: one[0])
     text = f"The log-likelihood jumps on {len(jumps)} of {searched} segments of one spread of the reference, by up to "
     text += f"{size:.3g} at {target.describe_point(where)}. "
-    if target.has_gradient:
+    if target.has_gradient and len(jumps) > MANY_JUMPS * searched:
         return CheckRow(
             name,
             PROBLEM,
-            f"{text}Explorers that follow the gradient cannot see that: leave gradient= out, or use "
-            'explorer="slice".',
+            f'{text}Explorers that follow the gradient cannot see that: leave gradient= out, or use explorer="slice".',
         )
     return CheckRow(name, NOTE, f"{text}Slice and Metropolis sampling can do that; a gradient would not help here.")
 
 
 def _largest_jump(subject: Subject, state: FloatArray, real: FloatArray) -> tuple[float, FloatArray] | None:
     """Return the change of the value in the shortest interval, and where that is; None if a value is not finite."""
-    target, program = subject.target, subject.target.program
-    step = np.where(real, LENGTH * subject.spreads * subject.rng.standard_normal(len(state)), 0.0)
-    ends = np.clip(np.stack([state, state + step]), program.lower, program.upper)
-    ends = np.where(real, ends, state)
+    program = subject.target.program
+    # at a bound of the support the value may go to infinity, however short the interval is
+    room = 0.5 * np.minimum(state - program.lower, program.upper - state)
+    step = LENGTH * subject.spreads * subject.rng.standard_normal(len(state))
+    ends = np.stack([state, np.where(real, state + np.clip(step, -room, room), state)])
     values = _values(subject, ends)
-    first = values
+    largest, changes = float(np.abs(values).max()), [abs(values[1] - values[0])]
     for _ in range(CUTS):
         check_interrupts()
         middle = 0.5 * (ends[0] + ends[1])
@@ -142,9 +151,11 @@ def _largest_jump(subject: Subject, state: FloatArray, real: FloatArray) -> tupl
             if upper
             else (np.stack([ends[0], middle]), np.array([values[0], value[0]]))
         )
+        largest = max(largest, float(np.abs(values).max()))
+        changes.append(abs(values[1] - values[0]))
+    shrinks = changes[-1] < KEPT * changes[-1 - LAST_CUTS]
     # what rounding makes of large values is no jump
-    noise = 1e-9 * float(np.abs(first).max())
-    return max(0.0, float(abs(values[1] - values[0])) - noise), ends[0]
+    return (0.0 if shrinks else max(0.0, float(changes[-1]) - 1e-9 * largest)), ends[0]
 
 
 def _values(subject: Subject, states: FloatArray) -> FloatArray:

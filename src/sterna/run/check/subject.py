@@ -90,7 +90,8 @@ def new_subject(target: PreparedTarget, seed: int, seconds: float) -> Subject:
     draws = draw_reference(target, seed, MAX_POINTS)
     # the first may load code
     evaluated(target, draws[:1])
-    began, failures, known = time.perf_counter(), [], []
+    failures: list[str] = []
+    began, known = time.perf_counter(), []
     found = np.full((len(draws), 2), np.nan)
     for k, state in enumerate(draws):
         if k >= MIN_POINTS and (time.perf_counter() - began > seconds or len(failures) >= MAX_FAILURES):
