@@ -1,9 +1,11 @@
 """`sterna.check` finds every planted fault in the row that it belongs to, and no problem in sound models."""
 
+import json
 import math
 import os
 import threading
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import faulty_targets as faulty
@@ -14,6 +16,7 @@ from ways import AsPython
 
 import sterna
 from sterna.result.check_report import NOTE, PROBLEM
+from sterna.run.check.forecast import Forecast, seconds_on
 
 # A check of a cheap model, in a suite with many.
 SECONDS = 2.0
@@ -248,3 +251,66 @@ def test_no_problem_in_a_built_in_model(name):
 @pytest.mark.parametrize("name", sterna.models.__all__)
 def test_no_problem_in_built_in_models(name):
     no_problem(getattr(sterna.models, name)())
+
+
+def test_a_report_is_readable_and_plain():
+    report = sterna.check(sterna.models.normal(2), until={"log_evidence": 0.1}, max_seconds=SECONDS, progress=False)
+    assert str(report).startswith("normal: no problem was found.")
+    lines = str(report).splitlines()
+    assert [line.split()[0] for line in lines[-3:]] == ["cost", "barrier", "time"]
+    assert "<div" in report._repr_html_()
+    found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert found["ok"] is True
+    assert found["goal"] == {"log_evidence": 0.1}
+    assert found["seconds_range"][0] < found["seconds"]
+    assert 0.0 < found["barrier"] < 5
+    assert {row["name"] for row in found["rows"]} == {row.name for row in report}
+    with pytest.raises(KeyError, match="'speed' is no row of this report; its rows are target, data"):
+        report["speed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"cores": 0}, "cores=0: give the number"),
+        ({"max_seconds": -1}, "max_seconds=-1"),
+        ({"until": {"evidence": 1}}, "is not known. Goals are"),
+    ],
+)
+def test_mistakes_in_the_call_are_errors(options, text):
+    with pytest.raises(sterna.OptionError, match=text):
+        sterna.check(sterna.models.normal(2), progress=False, **options)
+
+
+def test_a_check_calls_an_expensive_likelihood_no_longer_than_it_may():
+    """Ten times the likelihood that a check of one second can afford at all of its points."""
+
+    def log_likelihood(x):
+        time.sleep(0.01)
+        return -0.5 * x**2
+
+    began = time.perf_counter()
+    report = sterna.check(AsPython(log_likelihood), NORMAL, max_seconds=1.0, progress=False)
+    assert report.ok, report
+    assert time.perf_counter() - began < 20
+    assert 0.01 < report.seconds_per_evaluation < 0.03
+    assert report.seconds > 10
+
+
+@pytest.mark.parametrize(
+    ("processes", "cores", "here", "share"),
+    [
+        (None, 4, 2, 0.5),  # 8 chains on 4 cores instead of 2
+        (None, 6, 2, 0.5),  # the busiest core still has two chains
+        (None, 64, 2, 0.25),
+        (0.01, 8, 1, 0.01005 / 0.01 / 8),
+        (0.0001, 8, 1, 1.2),  # this process serves the others
+    ],
+)
+def test_more_cores_share_the_chains_of_a_scan(processes, cores, here, share):
+    found = Forecast(
+        seconds=100.0, factor=1.5, scans=1000, scan_seconds=0.01, barrier=3.0, n_chains=8, chains_in_use=8,
+        is_whole=False, is_out_of_reach=False, is_known=True, is_cold=False, summary=None, result=None,
+    )  # fmt: skip
+    assert seconds_on(found, cores, here, processes) == pytest.approx(100 * share)
+    assert seconds_on(replace(found, scan_seconds=1e-4), 8, 2, None) == 100.0

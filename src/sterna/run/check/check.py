@@ -132,7 +132,9 @@ def check_target_of(
 ) -> CheckReport:
     """Read a target and check it, with a display of both."""
     seconds, settings = check_seconds(max_seconds) or 10.0, make_settings(options)
-    n_cores = whole_number(cores) or number_of_workers(None)
+    n_cores = number_of_workers(None) if cores is None else whole_number(cores)
+    if n_cores is None or n_cores < 1:
+        raise OptionError(f"cores={cores!r}: give the number of cores for which the time shall be predicted.")
     shown = progress if isinstance(progress, Display) else make_display(check_flag("progress", progress))
     with shown as display:
         try:
@@ -160,7 +162,7 @@ def check_target_of(
             with display.working("beginning a run, to see how long it will take"):
                 began, row = _begin(target, options, explorer, SHARE_OF_RUN * seconds)
             rows.append(row)
-        return _report(target, subject, rows, began, settings.until, n_cores)
+        return _report(target, subject, rows, began, settings.until, n_cores, options.workers)
 
 
 def _functions(target: Target) -> CheckRow:
@@ -208,6 +210,7 @@ def _report(
     found: Forecast | None,
     goal: Goal | None,
     cores: int,
+    workers: object,
 ) -> CheckReport:
     """Put everything together."""
     each = subject.target.cost.seconds or subject.seconds_per_evaluation
@@ -221,11 +224,11 @@ def _report(
             zero_share=subject.zero_share,
             goal={} if goal is None else goal.to_dict(),
         )
-    here = number_of_workers(None)
-    on_cores = seconds_on(found, here, cores, in_threads=target.compiled)
+    here, by_processes = _cores_here(target, workers), None if target.compiled else each
+    on_cores = found.seconds if _takes_batches(subject) else seconds_on(found, cores, here, by_processes)
     rows += [
         CheckRow("barrier", OK, f"{found.barrier:.2f}, for which {found.n_chains} chains are best"),
-        _row_of_time(found, goal, here, cores, on_cores, target.compiled),
+        _row_of_time(found, goal, _on_cores(found, cores, here, on_cores, target.compiled)),
     ]
     return CheckReport(
         target.name,
@@ -242,9 +245,32 @@ def _report(
     )
 
 
-def _row_of_time(
-    found: Forecast, goal: Goal | None, here: int, cores: int, on_cores: float, compiled: bool
-) -> CheckRow:
+def _cores_here(target: Target, workers: object) -> int:
+    """Return how many cores the run that was begun could use."""
+    if not target.compiled and workers is None:
+        # one thread calls functions that run as Python
+        return 1
+    return number_of_workers(workers)
+
+
+def _takes_batches(subject: Subject) -> bool:
+    """Whether one call evaluates many points, which only that function can share among cores."""
+    return bool(subject.target.batch_functions)
+
+
+def _on_cores(found: Forecast, cores: int, here: int, seconds: float, compiled: bool) -> str:
+    """Say how long it takes on a number of cores."""
+    if cores == here:
+        return ""
+    option = "" if compiled else f" with workers={cores}"
+    if seconds < found.seconds:
+        return f"; on {cores} cores{option} about {_time(seconds)}, if they share the chains of each scan evenly"
+    why = "scans that take so little time are not shared" if compiled else "evaluations take too little time for that"
+    return f"; more cores{option} would not help, because {why}"
+
+
+def _row_of_time(found: Forecast, goal: Goal | None, on_cores: str) -> CheckRow:
+    """Say how long a run takes."""
     low, high = range_of(found)
     if not found.is_known:
         return CheckRow(
@@ -255,16 +281,7 @@ def _row_of_time(
         )
     text = f"a run until {goal} takes about {_time(found.seconds)} here"
     text += ", as one just did" if found.is_whole else f" ({_time(low)} to {_time(high)}), {found.scans} sampling scans"
-    if cores != here:
-        text += f"; {_time(on_cores)} on {cores} cores"
-        if on_cores == found.seconds:
-            text += ", because " + (
-                "scans so short are not shared among cores"
-                if compiled
-                else "one thread calls a function that runs as Python (workers=N takes processes)"
-            )
-        else:
-            text += ", if they share the chains of each scan evenly"
+    text += on_cores
     if found.is_out_of_reach:
         return CheckRow("time", NOTE, f"{text}, and ends before that: the goal is out of reach within the limits")
     return CheckRow("time", OK, text)

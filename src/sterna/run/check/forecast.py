@@ -32,6 +32,9 @@ WHOLE, NEAR, FAR = 1.2, 1.5, 4.0
 # Rounds of fewer scans do not tell how many chains later ones will have, nor how large the error is.
 MIN_SCANS = 128
 
+# What an evaluation by another process costs there, and here, where one thread serves all processes.
+IN_PROCESS, BY_PROCESSES = 5e-5, 1.2e-4
+
 # A scan that takes less is not shared among threads.
 SHARED_SCAN_SECONDS = 0.002
 
@@ -229,12 +232,23 @@ def _sampling_scans(state: RunState, needed: float, goal: Goal | None) -> tuple[
     return scans, False
 
 
-def seconds_on(found: Forecast, cores_here: int, cores: int, in_threads: bool) -> float:
-    """Return the seconds on another number of cores, which share the chains of a scan evenly.
+def seconds_on(found: Forecast, cores: int, cores_here: int, processes: float | None) -> float:
+    """Return the seconds on another number of cores, which share the chains of each scan evenly.
 
-    Scans that take less than 2 ms are not shared, and neither are those of functions that run as Python.
+    Scans of compiled code that take less than 2 ms are not shared. `processes` is what an evaluation takes if it runs
+    as Python, which processes can share (`workers=cores`).
     """
-    if not in_threads or found.scan_seconds < SHARED_SCAN_SECONDS / max(1, cores_here):
+    n = found.chains_in_use
+    if processes is not None:
+        return found.seconds * _of_processes(processes, n, cores) / _of_processes(processes, n, cores_here)
+    if found.scan_seconds * min(cores_here, n) < SHARED_SCAN_SECONDS:
         return found.seconds
-    chains = found.chains_in_use
-    return found.seconds * math.ceil(chains / cores) / math.ceil(chains / cores_here)
+    return found.seconds * math.ceil(n / cores) / math.ceil(n / cores_here)
+
+
+def _of_processes(seconds: float, chains: int, processes: int) -> float:
+    """Return the time of an evaluation by one of several processes, relative to that in this process."""
+    if processes == 1:
+        return 1.0
+    shared = (seconds + IN_PROCESS) * math.ceil(chains / processes) / chains
+    return max(shared, BY_PROCESSES) / max(seconds, 1e-9)
