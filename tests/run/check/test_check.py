@@ -194,6 +194,9 @@ FAULTS = {
         lambda: of(sterna.Target(steps, PAIR, gradient=slope_of_steps)), "jumps", "cannot see that"
     ),
     "jumps": Planted(lambda: of(sterna.Target(steps, PAIR)), "jumps", "a gradient would not help", NOTE),
+    "whole values declared as real": Planted(
+        lambda: of(sterna.Target(steps, PAIR)), "jumps", "Between the jumps it is constant", NOTE
+    ),
     "forgotten neighbour": Planted(lambda: of(ring_with_half_a_change()), "local change", "add those that it forgets"),
     "integer overflow": Planted(
         lambda: of(sterna.Target(faulty.factorial, NORMAL, {"n": 25})), "compiled code", "have 64 bits"
@@ -229,6 +232,16 @@ def test_a_planted_fault_is_found(name):
     row = report[planted.row]
     assert (row.outcome, planted.text in row.text) == (planted.outcome, True), report
     assert report.ok is (planted.outcome != PROBLEM)
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_faults_are_found_with_every_seed(name):
+    planted = FAULTS[name]
+    for seed in range(2, 8):
+        arguments, options = planted.arguments()
+        report = sterna.check(*arguments, max_seconds=SECONDS, seed=seed, progress=False, **options)
+        assert report[planted.row].outcome == planted.outcome, report
 
 
 def test_there_are_twenty_planted_faults():

@@ -75,14 +75,14 @@ def _evaluate_with(subject: Subject, teams: Teams, which: slice) -> None:
 def check_threads(subject: Subject) -> CheckRow:
     """Evaluate the same points in several threads at the same time."""
     target, name = subject.target, "threads"
-    n = min(subject.affordable(1, MAX_ELSEWHERE * 4), len(subject.states))
+    n = min(subject.affordable(1 + N_THREADS, MAX_ELSEWHERE * 4), len(subject.states))
     if target.batch_functions:
         return CheckRow(name, NOT_CHECKED, "one thread alone calls a function that takes many points at once")
     if not target.compiled and subject.failures:
         return CheckRow(name, NOT_CHECKED, "the log-likelihood fails at some draws")
     if not target.compiled:
         # in a process of its own, because code that must stay in one thread may not survive this
-        return _check_python_threads(subject, min(n, MAX_ELSEWHERE))
+        return _check_python_threads(subject, n)
     teams = Teams(target, True, None, N_THREADS, 1)
     try:
         _evaluate_with(subject, teams, slice(0, n))
@@ -93,7 +93,7 @@ def check_threads(subject: Subject) -> CheckRow:
 
 def _check_python_threads(subject: Subject, n: int) -> CheckRow:
     name = "threads"
-    answer, known, problem = _in_process(subject, n, values_in_threads)
+    answer, known, problem = _in_process(subject, min(n, MAX_ELSEWHERE), values_in_threads)
     if answer is None:
         return CheckRow(name, NOT_CHECKED, problem)
     alone, together = answer
@@ -191,7 +191,7 @@ def _in_process(subject: Subject, most: int, job: Callable[..., Any]) -> tuple[A
     handle = target.handles((LIKELIHOOD,))[0]
     if handle == 0 or handle not in target.movable:
         return None, np.zeros(0), "the log-likelihood is not evaluated elsewhere"
-    n = min(subject.affordable(1, most), len(subject.states))
+    n = min(subject.affordable(1, most), most, len(subject.states))
     states, known = subject.states[:n], subject.log_densities[:n, 1]
     try:
         remote = RemoteFunction(partial(job, target.movable[handle]), target.label(handle))

@@ -12,7 +12,7 @@ from sterna.engine.interrupts import check_interrupts
 from sterna.ground.values import REAL
 from sterna.result.check_report import NOT_CHECKED, NOTE, OK, PROBLEM, CheckRow
 from sterna.run.check.subject import Subject, evaluated
-from sterna.types import FloatArray
+from sterna.types import BoolArray, FloatArray
 
 # Segments that are searched for jumps, how often each is cut, and the change that is a jump.
 MAX_SEGMENTS, CUTS, LEAST_JUMP = 64, 36, 1e-3
@@ -25,6 +25,9 @@ MANY_JUMPS = 0.05
 
 # How long a segment is, in spreads of the reference.
 LENGTH = 1.0
+
+# A step, in spreads, that crosses few jumps.
+SMALL = 1e-6
 
 # Pairs of draws between which a coordinate is changed before the likelihood is said not to depend on it, and the most
 # coordinates that are looked at.
@@ -107,7 +110,11 @@ def check_jumps(subject: Subject) -> CheckRow:
     if not real.any():
         return CheckRow(name, NOT_CHECKED, "there are no real variables")
     states = subject.positive
-    n, searched, jumps = min(subject.affordable(CUTS, MAX_SEGMENTS), len(states)), 0, []
+    n, searched, jumps = min(subject.affordable(CUTS, MAX_SEGMENTS, least=0), len(states)), 0, []
+    if subject.affordable(CUTS, 1, least=0) == 0:
+        return CheckRow(
+            name, NOT_CHECKED, f"evaluations take too long for {CUTS} on a segment: max_seconds=60 has more"
+        )
     for k in range(n):
         found = _largest_jump(subject, states[k], real)
         if found is not None:
@@ -121,6 +128,11 @@ def check_jumps(subject: Subject) -> CheckRow:
     size, where = max(jumps, key=lambda one: one[0])
     text = f"The log-likelihood jumps on {len(jumps)} of {searched} segments of one spread of the reference, by up to "
     text += f"{size:.3g} at {target.describe_point(where)}. "
+    if _is_flat(subject, states[:n], real):
+        text += (
+            "Between the jumps it is constant: a variable that takes whole values alone is declared so, as with "
+            "sterna.DiscreteUniform, Poisson or Categorical. "
+        )
     if target.has_gradient and len(jumps) > MANY_JUMPS * searched:
         return CheckRow(
             name,
@@ -130,7 +142,18 @@ def check_jumps(subject: Subject) -> CheckRow:
     return CheckRow(name, NOTE, f"{text}Slice and Metropolis sampling can do that; a gradient would not help here.")
 
 
-def _largest_jump(subject: Subject, state: FloatArray, real: FloatArray) -> tuple[float, FloatArray] | None:
+def _is_flat(subject: Subject, states: FloatArray, real: BoolArray) -> bool:
+    """Whether small steps of the real variables change nothing at nearly all states."""
+    changed = 0
+    for state in states:
+        check_interrupts()
+        step = SMALL * subject.spreads * subject.rng.standard_normal(len(state))
+        found = _values(subject, np.stack([state, np.where(real, state + step, state)]))
+        changed += bool(found[0] != found[1])
+    return changed <= MANY_JUMPS * len(states)
+
+
+def _largest_jump(subject: Subject, state: FloatArray, real: BoolArray) -> tuple[float, FloatArray] | None:
     """Return the change of the value in the shortest interval, and where that is; None if a value is not finite."""
     program = subject.target.program
     # at a bound of the support the value may go to infinity, however short the interval is

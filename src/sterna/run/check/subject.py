@@ -20,7 +20,10 @@ from sterna.types import FloatArray
 from sterna.workers.point_errors import errors_at_point
 
 # Draws of the reference that are evaluated, at most and at least.
-MAX_POINTS, MIN_POINTS = 4096, 4
+MAX_POINTS, MIN_POINTS = 4096, 2
+
+# They have at most so many coordinates together, and so many are drawn first, to see what a draw takes.
+MAX_NUMBERS, TIMED_DRAWS = 10**7, 16
 
 # After so many failures the others are not looked for, because each may take long.
 MAX_FAILURES = 200
@@ -65,10 +68,10 @@ class Subject:
         """How far the reference spreads in every coordinate."""
         return spreads_of(self.states)[1]
 
-    def affordable(self, evaluations_each: float, most: int) -> int:
+    def affordable(self, evaluations_each: float, most: int, least: int = MIN_POINTS) -> int:
         """Return how many points a check can pay for."""
         each = max(self.seconds_per_evaluation, 2e-5) * evaluations_each
-        return max(MIN_POINTS, min(most, int(self.seconds / each)))
+        return max(least, min(most, int(self.seconds / each)))
 
     @property
     def zero_share(self) -> float:
@@ -87,7 +90,7 @@ def draw_reference(target: PreparedTarget, seed: int, n: int) -> FloatArray:
 
 def new_subject(target: PreparedTarget, seed: int, seconds: float) -> Subject:
     """Draw from the reference, and evaluate as many draws as the time pays for."""
-    draws = draw_reference(target, seed, MAX_POINTS)
+    draws = draw_reference(target, seed, _number_of_draws(target, seed, seconds))
     # the first may load code
     evaluated(target, draws[:1])
     failures: list[str] = []
@@ -106,6 +109,16 @@ def new_subject(target: PreparedTarget, seed: int, seconds: float) -> Subject:
     n = len(known) + len(failures)
     cost = (time.perf_counter() - began) / max(n, 1)
     return Subject(target, seed, seconds, draws[known], found[known], n, failures, cost)
+
+
+def _number_of_draws(target: PreparedTarget, seed: int, seconds: float) -> int:
+    """Return how many draws time and memory pay for."""
+    draw_reference(target, seed, 1)
+    began = time.perf_counter()
+    draw_reference(target, seed, TIMED_DRAWS)
+    each = (time.perf_counter() - began) / TIMED_DRAWS
+    most = min(MAX_POINTS, MAX_NUMBERS // target.dimension, int(seconds / max(each, 1e-9)))
+    return max(TIMED_DRAWS, most)
 
 
 def evaluated(target: PreparedTarget, states: FloatArray) -> tuple[FloatArray, str]:
