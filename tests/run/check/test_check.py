@@ -188,7 +188,9 @@ FAULTS = {
         lambda: of(sterna.Target(squares, PAIR, gradient=lambda x: x - 1.0)), "gradient", "gives the slope"
     ),
     "gradient off in one coordinate": Planted(
-        lambda: of(sterna.Target(squares, PAIR, gradient=faulty.wrong_component)), "gradient", "gives the slope"
+        lambda: of(sterna.Target(squares, PAIR, gradient=faulty.wrong_component)),
+        "gradient",
+        "The entry of element 1 of x",
     ),
     "jumps under a gradient": Planted(
         lambda: of(sterna.Target(steps, PAIR, gradient=slope_of_steps)), "jumps", "cannot see that"
@@ -238,7 +240,7 @@ def test_a_planted_fault_is_found(name):
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_faults_are_found_with_every_seed(name):
     planted = FAULTS[name]
-    for seed in range(2, 8):
+    for seed in (2, 3, 4):
         arguments, options = planted.arguments()
         report = sterna.check(*arguments, max_seconds=SECONDS, seed=seed, progress=False, **options)
         assert report[planted.row].outcome == planted.outcome, report
@@ -288,6 +290,7 @@ def test_a_report_is_readable_and_plain():
         ({"cores": 0}, "cores=0: give the number"),
         ({"max_seconds": -1}, "max_seconds=-1"),
         ({"until": {"evidence": 1}}, "is not known. Goals are"),
+        ({"explorer": "magic"}, "'magic' is not known"),
     ],
 )
 def test_mistakes_in_the_call_are_errors(options, text):

@@ -180,6 +180,9 @@ def _begin(target: Target, options: Options, explorer: object, seconds: float) -
         if found.is_cold:
             # what was compiled for it is there now
             found = _forecast(target, options, explorer, seconds)
+    except OptionError:
+        # a mistake in the call, such as an explorer that does not suit
+        raise
     except Error as error:
         return None, CheckRow("run", PROBLEM, str(error))
     except Exception as error:

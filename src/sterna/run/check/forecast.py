@@ -2,13 +2,15 @@
 
 Scans that are left of tuning are known. The standard error of the log evidence falls with the square root of the
 sampling scans, and effective sample sizes grow with them, so that the last scans tell how many are needed; sampling
-goes on in blocks, by the rule of every run. A run that reaches its goals within the time needs no extrapolation.
+goes on in blocks, by the rule of every run. Also of a run that reaches its goals within the time, the needed scans are
+taken and not those that it made: when its goals are first seen to hold is partly chance.
 """
 
 import math
 import time
 from dataclasses import dataclass, replace
 
+from sterna.explorers.best import Best
 from sterna.result.goal import Goal
 from sterna.result.result import Result
 from sterna.run.display import Display
@@ -31,6 +33,21 @@ WHOLE, NEAR, FAR = 1.2, 1.5, 4.0
 
 # Rounds of fewer scans do not tell how many chains later ones will have, nor how large the error is.
 MIN_SCANS = 128
+
+# A run that was paused and has spent so many times as long as its scans has compiled or loaded code.
+COLD = 3.0
+
+# Goals are looked at after about each doubling of the scans, and once more at the end.
+LOOKS = 3.0
+
+# By how many times the search at the end of a cheap run takes longer if that has more scans.
+MOST_SEARCH = 4.0
+
+# A round whose scans took less says little about what a scan takes.
+MIN_SECONDS = 0.5
+
+# Goals that hold already do not say by how much, so that they are asked for so many times as good.
+TIGHTER = 1e6
 
 # What an evaluation by another process costs there, and here, where one thread serves all processes.
 IN_PROCESS, BY_PROCESSES = 5e-5, 1.2e-4
@@ -126,10 +143,12 @@ def _extrapolated(runtime: Runtime, state: RunState, seen: Seen) -> Forecast:
     more = (tuned + scans) / max(run, 1.0)
     tuning = state.seconds.tuning + _tuning_scans_left(state) * each
     barrier, is_whole = seen.summary.barrier.total, seen.result is not None
-    is_near = last.n_scans >= MIN_SCANS and seen.summary.restarts >= MIN_RESTARTS
     return Forecast(
-        seconds=tuning + scans * each + LOOKS * look * scans / last.n_scans + _search(runtime, seen, more),
-        factor=WHOLE if is_whole else NEAR if is_near else FAR,
+        seconds=tuning
+        + _sampling_seconds(scans * each, goal)
+        + LOOKS * look * scans / last.n_scans
+        + _search(runtime, seen, more),
+        factor=WHOLE if is_whole else NEAR if _is_near(runtime, state, seen) else FAR,
         scans=scans,
         scan_seconds=each,
         barrier=barrier,
@@ -144,6 +163,21 @@ def _extrapolated(runtime: Runtime, state: RunState, seen: Seen) -> Forecast:
     )
 
 
+def _is_near(runtime: Runtime, state: RunState, seen: Seen) -> bool:
+    """Whether path and explorer are chosen, and enough was seen to know errors and chains."""
+    bound, parameters = along(runtime, state.mixture).bound, state.tuned.parameters
+    on_trial = isinstance(runtime.explorer, Best) and bound.chosen(parameters) is None
+    enough = seen.last.n_scans >= MIN_SCANS and seen.summary.restarts >= MIN_RESTARTS
+    return enough and not on_trial and (state.settings.path == "prior" or state.why_path != "")
+
+
+def _sampling_seconds(needed: float, goal: Goal | None) -> float:
+    """Return the seconds of sampling, which a goal may limit or set."""
+    if goal is None or goal.seconds is None:
+        return needed
+    return goal.seconds if goal.is_only_time else min(needed, goal.seconds)
+
+
 def _is_cold(state: RunState) -> bool:
     return _spent(state) > COLD * (sum(one.seconds for one in state.rounds) + state.seconds.this_round)
 
@@ -156,21 +190,11 @@ def _search(runtime: Runtime, seen: Seen, more: float) -> float:
     return seen.search_seconds * (more if is_expensive(runtime) else min(more, MOST_SEARCH))
 
 
-# A run that was paused and has spent so many times as long as its scans has compiled or loaded code.
-COLD = 3.0
-
-# Goals are looked at after about each doubling of the scans, and once more at the end.
-LOOKS = 3.0
-
-# By how many times the search at the end of a cheap run takes longer if that has more scans.
-MOST_SEARCH = 4.0
-
-
 def _scan_seconds(state: RunState, last: RunState) -> float:
     """Return what a scan of all copies takes with the chains and explorations in use."""
     done = float(state.scans_done.mean())
     now = state.seconds.this_round if done else 0.0
-    if now >= 0.5 or last.round_number == state.round_number:
+    if now >= MIN_SECONDS or last.round_number == state.round_number:
         return now / max(done, 1.0)
     before = last.seconds.this_round * _load(state) / _load(last)
     return (now + before) / max(done + last.n_scans, 1.0)
@@ -196,13 +220,8 @@ def _scans_needed(runtime: Runtime, last: RunState, goal: Goal | None) -> tuple[
     standing = standing_of(along(runtime, last.mixture), last, goal)
     look = time.perf_counter() - began
     missing = [factor for factor in shortfalls(_tighter(goal), standing).values() if math.isfinite(factor)]
-    return last.n_scans * max(
-        max(missing, default=1.0) / TIGHTER, MIN_RESTARTS / max(min(standing.restarts), 0.5)
-    ), look
-
-
-# Goals that hold already do not say by how much, so that they are asked for so many times as good.
-TIGHTER = 1e6
+    for_restarts = MIN_RESTARTS / max(min(standing.restarts), 0.5)
+    return last.n_scans * max(max(missing, default=1.0) / TIGHTER, for_restarts), look
 
 
 def _tighter(goal: Goal) -> Goal:

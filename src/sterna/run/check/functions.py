@@ -1,6 +1,7 @@
 """A user's functions compared with each other: the checks of every run, at many more points."""
 
 import time
+from typing import NoReturn
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from sterna.engine.interrupts import check_interrupts
 from sterna.errors import Error
 from sterna.ground.values import REAL
 from sterna.result.check_report import NOT_CHECKED, NOTE, OK, CheckRow
-from sterna.run.check.subject import Subject
+from sterna.run.check.subject import Subject, evaluated, name_of_coordinate
 from sterna.target.checks.changes import check_changes
 from sterna.target.checks.compiled import check_compiled, comparable_functions
 from sterna.target.checks.data_names import check_data_names
@@ -21,6 +22,9 @@ MORE_DRAWS, SECONDS_FOR_DRAWS = 8, 1.0
 
 # Points at which gradients, local changes and Python's values are compared, at most.
 MAX_GRADIENTS, MAX_CHANGES, MAX_COMPILED = 512, 64, 1024
+
+# Entries that are compared to find the wrong one, at most, and the step of differences, in spreads.
+MAX_ENTRIES, STEP = 200, 1e-5
 
 # The share of points at which a gradient may disagree with differences, as at a kink.
 MAX_WRONG = 0.05
@@ -103,11 +107,35 @@ def check_gradients(subject: Subject) -> CheckRow:
     return CheckRow(name, OK, f"agrees with differences along random directions at {judged} points")
 
 
-def _raise_wrong(subject: Subject, beta: float, wrong: Wrong, n: int, judged: int) -> None:
+def _raise_wrong(subject: Subject, beta: float, wrong: Wrong, n: int, judged: int) -> NoReturn:
+    """Raise the error of a wrong gradient, with how often it is wrong and where it is most."""
     try:
         raise_wrong(subject.target, beta, wrong)
     except Error as error:
-        raise type(error)(f"{error} So at {n} of {judged} points.") from None
+        raise type(error)(f"{error} It is wrong at {n} of {judged} points.{_worst_entry(subject, wrong)}") from None
+
+
+def _worst_entry(subject: Subject, wrong: Wrong) -> str:
+    """Name the entry of the gradient that is most wrong at a point, for the change over a spread of the reference."""
+    target, state = subject.target, wrong.state
+    if target.dimension > MAX_ENTRIES or not np.isfinite(wrong.slope):
+        return ""
+    entries, differences = target.gradient(state), np.full(target.dimension, np.nan)
+    for i in np.flatnonzero(target.program.value_type == REAL):
+        ends = np.stack([state, state])
+        ends[:, i] += STEP * subject.spreads[i] * np.array([1.0, -1.0])
+        found, problem = evaluated(target, ends)
+        if not problem:
+            above, below = found.sum(axis=1)
+            differences[i] = (above - below) / (ends[0, i] - ends[1, i])
+    errors = np.abs(entries - differences) * subject.spreads
+    if not np.isfinite(errors).any():
+        return ""
+    worst = int(np.nanargmax(errors))
+    return (
+        f" The entry of {name_of_coordinate(target, worst)} is furthest off there: the reference's gradient included, it is "
+        f"{float(entries[worst]):.6g}, and differences give {float(differences[worst]):.6g}."
+    )
 
 
 def check_local_changes(subject: Subject) -> CheckRow:

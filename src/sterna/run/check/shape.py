@@ -11,7 +11,7 @@ import numpy as np
 from sterna.engine.interrupts import check_interrupts
 from sterna.ground.values import REAL
 from sterna.result.check_report import NOT_CHECKED, NOTE, OK, PROBLEM, CheckRow
-from sterna.run.check.subject import Subject, evaluated
+from sterna.run.check.subject import Subject, evaluated, name_of_coordinate
 from sterna.types import BoolArray, FloatArray
 
 # Segments that are searched for jumps, how often each is cut, and the change that is a jump.
@@ -99,7 +99,7 @@ def _names(subject: Subject, coordinates: list[int]) -> str:
         if len(mine) == v.stop - v.start:
             found.append(v.name)
         else:
-            found += [f"element {i - v.start} of {v.name}" for i in mine[:5]]
+            found += [name_of_coordinate(subject.target, i) for i in mine[:5]]
     return ", ".join(found)
 
 

@@ -136,6 +136,16 @@ def evaluated(target: PreparedTarget, states: FloatArray) -> tuple[FloatArray, s
     return found, ""
 
 
+def name_of_coordinate(target: PreparedTarget, i: int) -> str:
+    """Return what users call a coordinate of the state."""
+    if target.view is not None:
+        return f"coordinate {i}"
+    for v in target.space.variables:
+        if v.start <= i < v.stop:
+            return v.name if v.stop - v.start == 1 else f"element {i - v.start} of {v.name}"
+    return f"coordinate {i}"
+
+
 def row_of(name: str, function: Callable[[Subject], CheckRow], subject: Subject) -> CheckRow:
     """Make a check; whatever it raises becomes its row."""
     check_interrupts()
