@@ -133,8 +133,8 @@ def _worst_entry(subject: Subject, wrong: Wrong) -> str:
         return ""
     worst = int(np.nanargmax(errors))
     return (
-        f" The entry of {name_of_coordinate(target, worst)} is furthest off there: the reference's gradient included, it is "
-        f"{float(entries[worst]):.6g}, and differences give {float(differences[worst]):.6g}."
+        f" The entry of {name_of_coordinate(target, worst)} is furthest off there: with the reference's gradient it "
+        f"is {float(entries[worst]):.6g}, and differences give {float(differences[worst]):.6g}."
     )
 
 
