@@ -105,8 +105,9 @@ def test_an_error_in_one_copy_ends_compiled_code_of_another():
     @holds_interrupts
     def run():
         watch_interrupts(target.stop, calls_python=False)
-        blocks._run_threads(runtime, [takes_hours, fails], 2, threading.Event())
+        blocks._run_threads(runtime, lambda: jobs.pop()(), 2, threading.Event())
 
+    jobs = [takes_hours, fails]
     began = time.perf_counter()
     with pytest.raises(ValueError, match="no"):
         run()
@@ -177,7 +178,9 @@ def test_the_runs_of_a_script_end_with_one_traceback(tmp_path):
         "    os.getpid()\n"
         "    return -mu * mu\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "threading.Timer(2.0, os.killpg, (0, signal.SIGINT)).start()\n"
+        # the first ends the run in good order, the second at once
+        "for seconds in (2.0, 2.2):\n"
+        "    threading.Timer(seconds, os.killpg, (0, signal.SIGINT)).start()\n"
         "options = {'n_chains': 3, 'n_rounds': 22, 'n_scans': 1, 'workers': 2, 'explorer': 'slice'}\n"
         "sterna.sample(log_likelihood, {'mu': sterna.Normal()}, **options)\n"
     )

@@ -40,11 +40,12 @@ def seconds_to_interrupt(run, after):
 
 def seconds_to_interrupt_once(condition, run):
     """Interrupt a run that would take very long as soon as a condition holds; return how long it took to end."""
-    sent = []
+    sent, over = [], threading.Event()
 
     def wait_and_send():
         while not condition():
-            time.sleep(0.01)
+            if over.wait(0.01):
+                return
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -57,6 +58,7 @@ def seconds_to_interrupt_once(condition, run):
     except KeyboardInterrupt:
         return time.perf_counter() - sent[0]
     finally:
+        over.set()
         thread.join()
         signal.signal(signal.SIGINT, before)
     raise AssertionError("the run ended by itself")

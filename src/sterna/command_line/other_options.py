@@ -10,7 +10,7 @@ _SCANS = "give --scans, the number of sampling scans, each of which yields one d
 _ROUNDS = "give --rounds: the run tunes itself in rounds of 2, 4, 8, ... scans, whose draws are not kept"
 _COPIES = "independent runs are called copies: give --copies; --chains is the number of annealed chains in each of them"
 _CHAINS = "give --chains, the number of annealed chains from the reference to the target; by default the run finds it"
-_OUTPUT = "--save FILE.nc writes the draws, and --json prints a summary of the run for programs"
+_OUTPUT = "--out DIR writes the run to a folder, --save FILE.nc the draws, and --json prints a summary for programs"
 _IN_PYTHON = "it is an option of sterna.sample in Python only"
 
 OPTIONS = by_name(
@@ -28,7 +28,7 @@ OPTIONS = by_name(
         "give --workers, the number of threads, or of processes if the target runs as Python",
     ),
     ("sampler algorithm method kernel step proposal engine", "give --explorer NAME, such as slice or hmc"),
-    ("out output output-file file o write save-draws csv netcdf nc to-netcdf trace export", _OUTPUT),
+    ("output output-file file o write save-draws csv netcdf nc to-netcdf trace export", _OUTPUT),
     ("format as-json", "give --json for one JSON object"),
     ("param params parameter parameters arg args option p", "give --set KEY=VALUE for a parameter of the model"),
     ("model target", "name the model after run, without an option: sterna run normal, or sterna run file.py:name"),
@@ -44,6 +44,7 @@ COMMANDS = by_name(
     ("list model ls", "sterna models lists the built-in models"),
     ("verify validate test lint doctor diagnose", "sterna check TARGET checks a model, and sterna check DIR a run"),
     ("version", "sterna --version shows versions"),
+    ("continue restart extend", "sterna resume DIR goes on with the run in a folder"),
     ("table table1 table2 tables", "sterna paper table1 reproduces a table"),
 )
 

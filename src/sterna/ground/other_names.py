@@ -41,6 +41,6 @@ OTHER_NAMES = by_name(
     ("from_jax jax jaxmodel", "sterna.JaxTarget takes a JAX function"),
     ("from_numpyro_model numpyro", "sterna.from_numpyro takes a NumPyro model"),
     ("pymc from_pm", "sterna.sample takes a PyMC model, and sterna.from_pymc turns one into a target"),
-    ("summary plot trace traceplot plot_trace to_arviz from_arviz inferencedata save load", _DRAWS),
+    ("summary plot trace traceplot plot_trace to_arviz from_arviz inferencedata save", _DRAWS),
     ("compare bayes_factor", "a.log_evidence - b.log_evidence of two results is a log Bayes factor with its error"),
 )

@@ -24,9 +24,9 @@ OTHER_NAMES = by_name(
         _LOG_EVIDENCE,
     ),
     (
-        "save to_netcdf write dump to_file to_json to_pickle",
-        'result.posterior.to_netcdf("draws.nc") writes the draws, pickle keeps the whole result, and result.to_dict() '
-        "has everything but the draws for JSON",
+        "to_netcdf write dump to_file to_json to_pickle store",
+        'result.save("folder") writes the result for sterna.load, result.posterior.to_netcdf("draws.nc") the draws for '
+        "other tools, and result.to_dict() has everything but the draws for JSON",
     ),
     (
         "plot plots corner plot_trace traceplot plot_posterior hist show pairplot",

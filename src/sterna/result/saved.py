@@ -52,6 +52,9 @@ FORMAT = 1
 
 RESULT, SUMMARY, SAMPLES = "result.safetensors", "result.json", "samples"
 
+# What describes the folder of a run.
+MANIFEST = "run.json"
+
 # All classes of which results consist.
 CLASSES: dict[str, Any] = by_name(
     Result, SampledTarget, Space, Variable, StoredView, StoredFunction, AbsentMap, Settings, Goal, Rounds, Round,
@@ -71,6 +74,8 @@ DIMS = {
 def save_result(result: Result, path: str | os.PathLike[str]) -> Path:
     """Write a result to a new folder, or in place of one that holds a result."""
     folder = Path(path)
+    if (folder / MANIFEST).exists():
+        raise StorageError(f"{folder} holds a run, with its own result: give the name of a new folder.")
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / RESULT).exists())):
         raise StorageError(f"{folder} exists and is no saved result: give the name of a new folder.")
     try:

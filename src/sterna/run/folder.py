@@ -17,7 +17,7 @@ from typing import Any
 from sterna.engine.record import BY_SCAN
 from sterna.errors import StorageError
 from sterna.result.result import Result
-from sterna.result.saved import DIMS, FORMAT, RESULT, SAMPLES, SUMMARY, check_format, write_result
+from sterna.result.saved import DIMS, FORMAT, MANIFEST, RESULT, SAMPLES, SUMMARY, check_format, write_result
 from sterna.result.text import count
 from sterna.run.serialization import CLASSES, put_together, take_apart
 from sterna.run.state import RunState
@@ -32,7 +32,7 @@ from sterna.version import __version__
 # How often a run is written, and how much of its time that may take if it is written more often than this.
 SECONDS_BETWEEN, MAX_SHARE = 30.0, 0.02
 
-MANIFEST, ROUNDS, SCANS = "run.json", "rounds", "scans"
+ROUNDS, SCANS = "rounds", "scans"
 CHECKPOINTS = "checkpoint-*.safetensors"
 
 

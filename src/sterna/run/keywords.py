@@ -24,6 +24,7 @@ _REFERENCE = (
 )
 _OF_TARGET = "give it to sterna.Target, and that to sterna.sample"
 _STOP = 'give until=, such as {"log_evidence": 0.05, "ess": 400}, or max_seconds='
+_FOLDER = "give folder=, to which the run is written while it goes on; sterna.resume goes on with it"
 _ARVIZ = "a result has its draws in result.posterior, and result.to_arviz() for ArviZ"
 
 HINTS = {
@@ -73,7 +74,11 @@ HINTS = {
         ("priors log_prior lnprior prior_transform ptform ndim bounds parameters dim", _REFERENCE),
         ("gradient grad local_change kernels view compile name", _OF_TARGET),
         ("maxiter maxcall dlogz max_time timeout n_like_max tol stop", _STOP),
-        ("return_inferencedata idata_kwargs trace backend", _ARVIZ),
+        ("return_inferencedata idata_kwargs trace", _ARVIZ),
+        (
+            "backend out output outdir output_dir directory path_out filepath checkpoint checkpoint_file h5file label",
+            _FOLDER,
+        ),
         ("vectorize batched", "give vectorized=True for a function of many points at once"),
     )
     for keyword in keywords.split()

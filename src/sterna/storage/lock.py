@@ -1,5 +1,6 @@
 """One process at a time writes to a folder; the lock ends with its process, however that ends."""
 
+import errno
 import os
 import socket
 import sys
@@ -24,6 +25,8 @@ else:
 
 NAME = "lock"
 
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
@@ -36,10 +39,13 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         try:
             _lock(descriptor)
-        except OSError:
-            raise StorageError(
-                f"{folder} is in use by another run ({_owner(path)}): wait until it has ended, or give another folder."
-            ) from None
+        except OSError as error:
+            # some file systems of clusters have no locks: a run is worth more than a guard against a second one
+            if error.errno not in NO_LOCKS:
+                raise StorageError(
+                    f"{folder} is in use by another run ({_owner(path)}): wait until it has ended, or give another "
+                    "folder."
+                ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
         yield

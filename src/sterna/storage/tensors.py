@@ -34,7 +34,7 @@ MAX_AXES = 32
 
 def write_tensors(path: Path, document: object, arrays: Arrays) -> str:
     """Write a document and arrays to a file, and return the checksum of both."""
-    held = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    held = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     for name, array in held.items():
         if array.dtype not in _NAMES:
             raise TypeError(f"{name} has elements of type {array.dtype}, which cannot be written.")

@@ -1,21 +1,25 @@
 """What a target is, by the content of its functions and data: to tell whether a saved run goes on with the same one.
 
-Each part has a name that a user knows and a short text that changes with its content. Objects of other libraries are
-known by their types alone; a run that goes on also compares log-densities at its saved states.
+Each part has a name that a user knows and a short text that changes with its content. Functions and objects of
+installed libraries are known by their names, and their arrays by their numbers; a run that goes on also compares
+log-densities at its saved states.
 """
 
+import functools
 import hashlib
 import inspect
+import sys
 from collections.abc import Mapping
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from sterna.ground.fingerprint import Identity, TooLarge, key_of_function
+from sterna.ground.fingerprint import captured_values
 from sterna.target.prepared import PreparedTarget
 
-# How far objects within objects are looked at.
-MAX_DEPTH = 4
+# How many entries of an array of objects are looked at.
+MAX_OBJECTS = 10_000
 
 
 def identity_of(target: PreparedTarget) -> dict[str, str]:
@@ -51,47 +55,110 @@ def _rows(table: Any, dimension: int) -> Any:
 
 def digest(value: object) -> str:
     """Return a short text that changes with a value."""
-    return hashlib.sha256(repr(_content(value, MAX_DEPTH)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(Content().of(value)).encode()).hexdigest()[:16]
 
 
-def _content(value: Any, depth: int) -> object:
-    """Return what is known of a value, as plain values whose repr is the same in every process."""
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-        return repr(value)
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _content_of_array(np.asarray(value))
-    if depth == 0:
-        return type(value).__qualname__
-    if isinstance(value, Identity):
-        return _content(value.value, depth - 1)
-    if isinstance(value, Mapping):
-        return {str(name): _content(part, depth - 1) for name, part in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_content(part, depth) for part in value]
-    plain = getattr(value, "py_func", value)
-    if inspect.isfunction(plain):
-        return _content_of_function(plain, depth)
-    return _content_of_object(value, depth)
+class Content:
+    """What is known of values, as plain values whose repr is the same in every process.
+
+    Each object is looked at once, because functions and objects may refer to one another in circles.
+    """
+
+    def __init__(self) -> None:
+        self.seen: dict[int, int] = {}
+        self.alive: list[object] = []
+        """Keeps objects, whose numbers could otherwise be given to others."""
+
+    def of(self, value: Any) -> object:
+        """Return what is known of a value."""
+        if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+            return repr(value)
+        if isinstance(value, (np.ndarray, np.generic)):
+            return self._of_array(np.asarray(value))
+        # equal constants may be one object or several
+        if isinstance(value, tuple):
+            return [self.of(part) for part in value]
+        if isinstance(value, (set, frozenset)):
+            return sorted(repr(self.of(part)) for part in value)
+        if id(value) in self.seen:
+            return "again", self.seen[id(value)]
+        self.seen[id(value)] = len(self.seen)
+        self.alive.append(value)
+        if isinstance(value, Mapping):
+            return {str(name): self.of(part) for name, part in value.items()}
+        if isinstance(value, list):
+            return [self.of(part) for part in value]
+        if isinstance(value, functools.partial):
+            return self.of((value.func, value.args, value.keywords))
+        if inspect.ismethod(value):
+            return self.of((value.__func__, value.__self__))
+        plain = getattr(value, "py_func", value)
+        if inspect.isfunction(plain):
+            return self._of_function(plain)
+        return self._of_object(value)
+
+    def _of_array(self, value: Any) -> object:
+        if value.dtype.hasobject:
+            return value.dtype.str, [self.of(part) for part in value.reshape(-1)[:MAX_OBJECTS]]
+        return value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+
+    def _of_function(self, function: Any) -> object:
+        """Return the content of a user's function: its code, defaults, and what it reads from outside."""
+        if is_installed(function):
+            return function.__module__, function.__qualname__
+        outside = {name: self.of(value) for name, value in sorted(captured_values(function).items())}
+        given = self.of((function.__defaults__, function.__kwdefaults__))
+        return self._of_code(function.__code__), outside, given
+
+    def _of_code(self, code: CodeType) -> object:
+        """Return the content of code without its place in a file."""
+        constants = [self._of_code(one) if inspect.iscode(one) else self.of(one) for one in code.co_consts]
+        return code.co_code.hex(), constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+
+    def _of_object(self, value: object) -> object:
+        """Return the content of an object: its type, and if that is a user's, what it does and its attributes."""
+        kind = type(value)
+        if kind is type or kind is ModuleType:
+            return "named", getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__class__.__name__)
+        if is_installed(kind):
+            return kind.__module__, kind.__qualname__, self._of_numbers(value)
+        classes = [one for one in kind.__mro__ if not is_installed(one)]
+        methods = {
+            f"{one.__qualname__}.{name}": self.of(part)
+            for one in classes
+            for name, part in vars(one).items()
+            if inspect.isfunction(part)
+        }
+        slots = [name for one in classes for name in _names(vars(one).get("__slots__", ()))]
+        own = {name: getattr(value, name) for name in slots if hasattr(value, name)} | vars_of(value)
+        return kind.__qualname__, methods, {name: self.of(part) for name, part in own.items()}
+
+    def _of_numbers(self, value: Any) -> object:
+        """Return the numbers of a Series, a table or another array of a library; None if it has none."""
+        if not hasattr(value, "__array__"):
+            return None
+        try:
+            return self._of_array(np.asarray(value))
+        except Exception:  # whatever another library raises
+            return None
 
 
-def _content_of_array(value: Any) -> object:
-    if value.dtype.hasobject:
-        return value.dtype.str, value.shape
-    return value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+def vars_of(value: object) -> dict[str, Any]:
+    """Return the attributes of an object."""
+    return dict(getattr(value, "__dict__", {}))
 
 
-def _content_of_function(function: Any, depth: int) -> object:
-    """Return the content of a function: its code, and what it captures."""
-    try:
-        return _content(key_of_function(function), depth + MAX_DEPTH)
-    except (TooLarge, RecursionError):
-        return function.__code__.co_code, function.__qualname__
+def _names(slots: Any) -> tuple[str, ...]:
+    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _content_of_object(value: object, depth: int) -> object:
-    """Return the content of an object: its type's name, what it does when it is called, and its attributes."""
-    called = inspect.getattr_static(type(value), "__call__", None)
-    code = _content_of_function(called, depth - 1) if inspect.isfunction(called) else None
-    attributes = getattr(value, "__dict__", {})
-    own = {name: _content(part, depth - 1) for name, part in attributes.items() if not name.startswith("_")}
-    return type(value).__qualname__, code, own
+def is_installed(value: Any) -> bool:
+    """Whether a function or class belongs to an installed library, which is known by its version."""
+    module = sys.modules.get(str(getattr(value, "__module__", "")))
+    path = getattr(module, "__file__", None)
+    if module is None:
+        return False
+    if path is None:
+        return module.__name__ in sys.builtin_module_names or module.__name__ == "builtins"
+    root = module.__name__.partition(".")[0]
+    return root == "sterna" or root in sys.stdlib_module_names or "-packages" in str(path)
