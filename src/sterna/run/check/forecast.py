@@ -21,9 +21,9 @@ from sterna.run.loop import run_rounds
 from sterna.run.outcome import result_of
 from sterna.run.runtime import Runtime
 from sterna.run.search import check_at_end as search_at_end
-from sterna.run.search_for_modes import is_expensive
+from sterna.run.search_for_modes import FEW_EVALUATIONS, is_expensive
 from sterna.run.state import RunState
-from sterna.run.tune import summarise
+from sterna.run.tune import summarise, total_evaluations
 from sterna.theory.rates import optimal_n_chains
 from sterna.tuning.rounds import MIN_RESTARTS_FOR_ERROR, Round
 
@@ -40,7 +40,7 @@ COLD = 3.0
 # Goals are looked at after about each doubling of the scans, and once more at the end.
 LOOKS = 3.0
 
-# By how many times the search at the end of a cheap run takes longer if that has more scans.
+# By how many times the search at the end of a cheap run takes longer at most if that takes longer itself.
 MOST_SEARCH = 4.0
 
 # A round whose scans took less says little about what a scan takes.
@@ -136,18 +136,14 @@ class Seen:
 def _extrapolated(runtime: Runtime, state: RunState, seen: Seen) -> Forecast:
     """Return what all of a run takes that was paused, or that was made to an end which chance has decided, too."""
     last, goal, each = seen.last, state.settings.until, _scan_seconds(state, seen.last)
+    each = _seconds_after_trial(runtime, state, each)
     needed, look = _scans_needed(runtime, last, goal)
     scans, out_of_reach = _sampling_scans(state, needed, goal)
-    tuned = 2.0 ** (state.settings.n_rounds + 1) - 2
-    run = tuned - _tuning_scans_left(state) + (last.n_scans if state.is_sampling else 0)
-    more = (tuned + scans) / max(run, 1.0)
-    tuning = state.seconds.tuning + _tuning_scans_left(state) * each
+    chains = state.seconds.tuning + _tuning_scans_left(state) * each + _sampling_seconds(scans * each, goal)
+    looks = LOOKS * look * scans / last.n_scans
     barrier, is_whole = seen.summary.barrier.total, seen.result is not None
     return Forecast(
-        seconds=tuning
-        + _sampling_seconds(scans * each, goal)
-        + LOOKS * look * scans / last.n_scans
-        + _search(runtime, seen, more),
+        seconds=chains + looks + _search(runtime, seen, chains / max(_spent(state), 1e-9)),
         factor=WHOLE if is_whole else NEAR if _is_near(runtime, state, seen) else FAR,
         scans=scans,
         scan_seconds=each,
@@ -165,8 +161,7 @@ def _extrapolated(runtime: Runtime, state: RunState, seen: Seen) -> Forecast:
 
 def _is_near(runtime: Runtime, state: RunState, seen: Seen) -> bool:
     """Whether path and explorer are chosen, and enough was seen to know errors and chains."""
-    bound, parameters = along(runtime, state.mixture).bound, state.tuned.parameters
-    on_trial = isinstance(runtime.explorer, Best) and bound.chosen(parameters) is None
+    on_trial = _is_on_trial(runtime, state)
     enough = seen.last.n_scans >= MIN_SCANS and seen.summary.restarts >= MIN_RESTARTS
     return enough and not on_trial and (state.settings.path == "prior" or state.why_path != "")
 
@@ -179,11 +174,12 @@ def _sampling_seconds(needed: float, goal: Goal | None) -> float:
 
 
 def _is_cold(state: RunState) -> bool:
-    return _spent(state) > COLD * (sum(one.seconds for one in state.rounds) + state.seconds.this_round)
+    rounds = [*state.rounds, *(() if state.beside is None else state.beside.rounds)]
+    return _spent(state) > COLD * (sum(one.seconds for one in rounds) + state.seconds.this_round)
 
 
 def _search(runtime: Runtime, seen: Seen, more: float) -> float:
-    """Return the seconds of the search at the end of a run with so many times as many scans.
+    """Return the seconds of the search at the end of a run that takes so many times as long as what was seen of it.
 
     It takes a share of the evaluations; where these are cheap, it has a largest number of starts.
     """
@@ -198,6 +194,26 @@ def _scan_seconds(state: RunState, last: RunState) -> float:
         return now / max(done, 1.0)
     before = last.seconds.this_round * _load(state) / _load(last)
     return (now + before) / max(done + last.n_scans, 1.0)
+
+
+def _seconds_after_trial(runtime: Runtime, state: RunState, scan_seconds: float) -> float:
+    """Return what a scan will take once one of the explorers on trial is chosen.
+
+    If evaluations are expensive that will be one of few evaluations.
+    """
+    evaluations, gradients = total_evaluations(state)
+    spent = sum(one.seconds for one in state.rounds) + state.seconds.this_round
+    cost = 2 if state.cost is None else state.cost.gradient
+    if not _is_on_trial(runtime, state) or not is_expensive(runtime) or not evaluations:
+        return scan_seconds
+    each = spent / (evaluations + cost * gradients)
+    return min(scan_seconds, FEW_EVALUATIONS * _load(state) * len(state.copies) * each)
+
+
+def _is_on_trial(runtime: Runtime, state: RunState) -> bool:
+    """Whether the explorer is not chosen yet."""
+    bound = along(runtime, state.mixture).bound
+    return isinstance(runtime.explorer, Best) and bound.chosen(state.tuned.parameters) is None
 
 
 def _load(state: RunState) -> int:

@@ -5,6 +5,7 @@ raise a false alarm with a probability of about 1e-4.
 """
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,12 +15,12 @@ from typing import TypeVar
 from sterna.errors import Error, StorageError
 from sterna.result.check_report import NOT_CHECKED, NOTE, OK, PROBLEM, CheckReport, CheckRow
 from sterna.result.result import Result
-from sterna.result.saved import RESULT, SUMMARY, read_result
+from sterna.result.saved import MANIFEST, RESULT, SUMMARY, read_result
 from sterna.result.text import count
 from sterna.run.check.energies import check_energies
 from sterna.run.check.index_process import check_occupation, check_permutations, check_swaps
 from sterna.run.check.recorded import Recorded, of_result, of_state
-from sterna.run.folder import CHECKPOINTS, MANIFEST, RunFolder, holds_run
+from sterna.run.folder import CHECKPOINTS, RunFolder, holds_run
 from sterna.run.state import RunState
 from sterna.storage.array_folder import ArrayFolder
 from sterna.storage.lock import NAME as LOCK
@@ -77,7 +78,8 @@ def _row(name: str, function: Callable[[Recorded], tuple[str, str]], recorded: R
 
 def _is_in_use(root: Path) -> bool:
     """Whether a process writes to the folder now."""
-    if not (root / LOCK).exists():
+    if not os.access(root / LOCK, os.W_OK):
+        # there is none, or this user cannot ask it
         return False
     try:
         with locked(root):
