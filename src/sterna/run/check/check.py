@@ -28,7 +28,7 @@ from sterna.run.check.shape import check_dependence, check_jumps
 from sterna.run.check.subject import Subject, new_subject, row_of
 from sterna.run.check.values import check_support, check_values, check_zeros
 from sterna.run.display import Display, make_display
-from sterna.run.given import as_target, is_pymc
+from sterna.run.given import as_explorer, as_target, is_pymc
 from sterna.run.options import Options, check_flag, check_seconds, make_settings, number_of_workers
 from sterna.run.running import started
 from sterna.run.start import SECONDS_FOR_PYMC
@@ -145,6 +145,9 @@ def check_target_of(
             raise
         except Error as error:
             return CheckReport("the target", (CheckRow("target", PROBLEM, str(error)),))
+        if explorer is not None:
+            # a name that is not known is a mistake in the call, too
+            as_explorer(explorer, target)
         try:
             with display.working("drawing from the reference"):
                 subject = new_subject(target.prepare(), settings.seed, SHARE_OF_KIND * seconds)
@@ -180,9 +183,6 @@ def _begin(target: Target, options: Options, explorer: object, seconds: float) -
         if found.is_cold:
             # what was compiled for it is there now
             found = _forecast(target, options, explorer, seconds)
-    except OptionError:
-        # a mistake in the call, such as an explorer that does not suit
-        raise
     except Error as error:
         return None, CheckRow("run", PROBLEM, str(error))
     except Exception as error:
