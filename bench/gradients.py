@@ -54,7 +54,8 @@ def make_plan(target: Any, bound: Any, schedule: Any, parameters: Any) -> Plan:
         centre=np.zeros(len(schedule)),
         seed=SEED,
         round_number=1,
-        n_scans=1,
+        batch_scans=1,
+        batches=1,
         thin=1,
     )
 

@@ -36,9 +36,16 @@ def target():
 
 
 CASES = {
-    "one path": {"n_chains": 5, "n_rounds": 10, "n_scans": 6000, "n_copies": 2, "explorer": "slice"},
-    "two paths": {"n_rounds": 9, "path": "fitted", "explorer": "slice", "n_scans": 1500},
-    "kept chains": {"n_chains": 4, "n_rounds": 8, "keep": "all", "thin": 3, "n_scans": 9000, "explorer": "metropolis"},
+    "one path": {"n_chains": 5, "n_rounds": 10, "n_scans": 30_000, "n_copies": 2, "explorer": "slice"},
+    "two paths": {"n_rounds": 9, "path": "fitted", "explorer": "slice", "n_scans": 8000},
+    "kept chains": {
+        "n_chains": 4,
+        "n_rounds": 8,
+        "keep": "all",
+        "thin": 3,
+        "n_scans": 40_000,
+        "explorer": "metropolis",
+    },
 }
 
 

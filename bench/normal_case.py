@@ -10,7 +10,7 @@ from report import Row, agreement, clock, race
 
 import sterna
 from sterna.engine.program import EVALUATIONS, EXPLORE, view
-from sterna.engine.record import new_record
+from sterna.engine.record import layout_of, new_record
 from sterna.engine.round import Plan, call_explore, new_copy, run_scans
 from sterna.engine.schemes import DEO
 from sterna.explorers.shared.slice_widths import Parameters
@@ -44,7 +44,7 @@ ALIVE: list[Any] = []
 
 def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scans: int) -> Plan:
     """Everything that is fixed during a round."""
-    bound = explorer.bind(target)
+    bound, layout = explorer.bind(target), layout_of(n_scans)
     # addresses do not keep their arrays alive
     ALIVE.append(bound)
     return Plan(
@@ -60,7 +60,8 @@ def make_plan(target: Any, explorer: Any, schedule: Any, parameters: Any, n_scan
         centre=-2.0 * target.dimension / (1.0 + 4.0 * schedule),
         seed=SEED,
         round_number=NUMBER,
-        n_scans=n_scans,
+        batch_scans=layout.scans,
+        batches=layout.batches,
         thin=1,
     )
 
@@ -162,7 +163,7 @@ class _Side:
     def __init__(self, case: Case, n_scans: int) -> None:
         self.copy = new_copy(case.chains, case.dimension)
         self.copy.states[:], self.copy.log_densities[:] = case.states, case.log_densities
-        self.record = new_record(n_scans, case.chains, case.dimension, 1, 1)
+        self.record = new_record(n_scans, layout_of(n_scans), case.chains, case.dimension, 1, 1)
         self.statistics = np.zeros((case.chains, 2 * case.dimension))
         self.start = [array.copy() for array in self.results()]
 

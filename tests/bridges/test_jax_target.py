@@ -203,6 +203,16 @@ def test_an_error_names_its_point():
         sterna.sample(target, n_chains=4, n_rounds=2, explorer=sterna.Slice(), progress=False)
 
 
+def test_points_of_nan_may_be_rejected():
+    target = sterna.JaxTarget(lambda x: jnp.log(x) - x * x, {"x": sterna.Normal()}, name="logarithm")
+    for explorer in ("slice", "hmc"):
+        result = sterna.sample(
+            target, n_chains=4, n_rounds=4, explorer=explorer, path="prior", on_error="reject", progress=False
+        )
+        assert result.failed_evaluations.likelihood_nan == result.failed_evaluations.of_likelihood > 0
+        assert (result.states > 0.0).all()
+
+
 def test_sterna_alone_imports_no_bridge():
     code = "import sterna, sys; sterna.JaxTarget; assert not {'jax', 'numpyro'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

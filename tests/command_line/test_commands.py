@@ -55,6 +55,38 @@ def test_tables_for_people():
         assert text in done.stdout
 
 
+FAILS = """
+import math
+import sterna
+
+
+def log_likelihood(x):
+    return math.nan if x < 0.0 else -x
+
+
+def target():
+    return sterna.Target(log_likelihood, {"x": sterna.Normal(0, 1)})
+"""
+
+
+def test_failures_may_be_rejected(tmp_path):
+    (tmp_path / "fails.py").write_text(FAILS)
+    command = ("run", "fails.py:target", "--rounds", "4", "--chains", "3", "--explorer", "slice", "--json")
+    done = sterna(*command, directory=tmp_path)
+    assert done.returncode == 2
+    assert "log-likelihood is NaN at x=-" in done.stderr
+    assert "while looking for starting points (copy 0, chain" in done.stderr
+    done = sterna(*command, "--on-error", "reject", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["on_error"] == "reject"
+    assert found["failed_evaluations"]["likelihood"]["nan"] > 0
+    assert any("--on-error raise stops at the first" in text for text in found["warnings"])
+    done = sterna(*command, "--on-error", "ignore", directory=tmp_path)
+    assert done.returncode == 2
+    assert "ignore" in done.stderr
+
+
 def test_models_are_listed():
     done = sterna("models")
     for name in ("normal", "discrete", "ising", "magnetic", "rotor", "coupling=0.440687"):

@@ -16,6 +16,7 @@ from sterna.engine.record import (
     add_pairs,
     add_states,
     batch_of,
+    layout_of,
     logistic,
     new_record,
 )
@@ -37,7 +38,7 @@ def random_energies(n_scans, scale=1.0, zeros=0.0):
 def recorded(after, before, centre=CENTRE):
     """Record energies scan by scan; replicas change their chains as they would by swaps."""
     n_scans = len(after)
-    record = new_record(n_scans, N_CHAINS, 1, 0, 1)
+    record = new_record(n_scans, layout_of(n_scans), N_CHAINS, 1, 0, 1)
     accepted, log_densities = np.zeros(N_CHAINS - 1), np.zeros((N_CHAINS, 3))
     rng = np.random.default_rng(3)
     for scan in range(1, n_scans + 1):
@@ -197,7 +198,7 @@ def edges_of(n_scans):
 
 @pytest.mark.parametrize("n_scans", [1, 2, 3, 199, 200, 201, 399, 1024, 4099])
 def test_batches_hold_the_scans_between_their_borders(n_scans):
-    record = new_record(n_scans, 3, 1, 0, 1)
+    record = new_record(n_scans, layout_of(n_scans), 3, 1, 0, 1)
     edges = edges_of(n_scans)
     assert np.array_equal(record.scans, np.diff(edges))
     assert record.scans.sum() == n_scans
@@ -233,7 +234,7 @@ def test_energies_are_those_of_the_chains():
 
 @pytest.mark.parametrize(("n_scans", "thin", "kept"), [(10, 3, 1), (10, 1, 4), (10, 10, 2), (5, 2, 0)])
 def test_new_record_has_the_shapes_that_a_round_fills(n_scans, thin, kept):
-    record = new_record(n_scans, 4, 7, kept, thin)
+    record = new_record(n_scans, layout_of(n_scans), 4, 7, kept, thin)
     draws = n_scans // thin if kept else 0
     assert record.draws.shape == (draws, kept, 7)
     assert record.log_likelihood.shape == (draws, kept)
@@ -246,12 +247,12 @@ def test_new_record_has_the_shapes_that_a_round_fills(n_scans, thin, kept):
 
 
 def test_two_chains_have_no_chains_two_apart():
-    assert new_record(5, 2, 1, 0, 1).second_rejection.shape == (5, 0)
+    assert new_record(5, layout_of(5), 2, 1, 0, 1).second_rejection.shape == (5, 0)
 
 
 def test_states_of_the_last_chains_are_kept_every_so_many_scans():
     n_scans, thin, kept = 7, 3, 2
-    record = new_record(n_scans, 3, 2, kept, thin)
+    record = new_record(n_scans, layout_of(n_scans), 3, 2, kept, thin)
     rng = np.random.default_rng(8)
     states, log_densities, paths = rng.random((n_scans, 3, 2)), rng.random((n_scans, 3, 3)), []
     for scan in range(1, n_scans + 1):

@@ -9,7 +9,7 @@ from kernels import slice_row
 
 import sterna
 from sterna.engine.program import EXPLORE
-from sterna.engine.record import new_record
+from sterna.engine.record import layout_of, new_record
 from sterna.engine.round import Plan, new_copy, run_scans
 from sterna.engine.schemes import DEO
 from sterna.explorers.slice import explore
@@ -55,12 +55,14 @@ COORDINATE = np.zeros(1, dtype=np.int64)
 def counts_after_every_scan(last, n_scans):
     """Return the engine's counts after each scan, and the index process."""
     target = sterna.Target(certain, {"z": sterna.Normal()})
-    copy, record = new_copy(last + 1, 1), new_record(n_scans, last + 1, 1, 0, 1)
+    layout = layout_of(n_scans)
+    copy, record = new_copy(last + 1, 1), new_record(n_scans, layout, last + 1, 1, 0, 1)
     plan = Plan(
         block=target.block, explore=address_of(explore, EXPLORE), explorer_data=np.array([COORDINATE.ctypes.data]),
         explorations=1, scheme=DEO,
         schedule=np.linspace(0.0, 1.0, last + 1), parameters=np.tile(slice_row([1.0]), (last + 1, 1)),
-        pivot=np.zeros(last), centre=np.zeros(last + 1), seed=1, round_number=1, n_scans=n_scans, thin=1,
+        pivot=np.zeros(last), centre=np.zeros(last + 1), seed=1, round_number=1,
+        batch_scans=layout.scans, batches=layout.batches, thin=1,
     )  # fmt: skip
     statistics, stream = np.zeros((last + 1, 2)), new_stream()
     counts = []

@@ -201,7 +201,7 @@ def _scan_matrix(code, program, forks):
     plan = code.Plan(
         block=program, explore=1, explorer_data=np.zeros(1), explorations=1, scheme=0, schedule=SCHEDULE,
         parameters=np.tile(slice_row([1.0, 1.0]), (3, 1)), pivot=np.zeros(2), centre=np.zeros(3), seed=1,
-        round_number=1, n_scans=1, thin=1,
+        round_number=1, batch_scans=1, batches=1, thin=1,
     )  # fmt: skip
     points = list(itertools.product(itertools.product((0.0, 1.0), repeat=2), repeat=3))
     number = {point: k for k, point in enumerate(points)}

@@ -22,6 +22,7 @@ from sterna.engine.added_chain import (
 from sterna.paper import ladder as ladders
 from sterna.paper.adaptive_reversible import ladder_options, run_arr, run_mmv
 from sterna.paper.ladder import Grower, Ladder, Rung
+from sterna.run import start
 from sterna.run.running import started
 
 DIM, PRECISION = 5, 50.0
@@ -202,6 +203,20 @@ def test_bits_do_not_depend_on_threads_or_on_who_explores(monkeypatch):
     assert same(one, run_mmv(target, workers=2, **options))
     assert same(one, run_mmv(target, workers=3, **options))
     assert not same(one, run_mmv(target, workers=1, seed=2, **options))
+
+
+def test_draws_follow_all_of_the_burn_in(monkeypatch):
+    """Both are as long as asked for, also if they are longer than their records at first, and have the same bits."""
+    target = sterna.models.normal(3, 20.0)
+    options = {"n_scans": 50, "n_burn_in": 70, "max_steps": 100, "explorer": "slice", "workers": 1}
+    whole = run_mmv(target, **options)
+    assert [one.n_scans for one in whole.result.rounds] == [70, 50]
+    assert np.isfinite(whole.result.log_evidence.value)
+    monkeypatch.setattr(start, "FIRST_SCANS", 16)
+    grown = run_mmv(target, **options)
+    assert [one.n_scans for one in grown.result.rounds] == [70, 50]
+    assert np.array_equal(whole.result.states, grown.result.states)
+    assert not np.array_equal(whole.result.states, run_mmv(target, **options | {"n_burn_in": 69}).result.states)
 
 
 def squares(x):

@@ -26,7 +26,7 @@ class Modes(SimpleNamespace):
 def result(number=2, climbs=100, once=0, half=1.0, fitted=True, search=None, draws=1000, dimension=2):
     shares = tuple(half if ratio == 2.0 else 1.0 for ratio in RATIOS)
     modes = Modes(number=number, with_mass=number, unseen=Unseen(climbs, once), planted=Planted(shares, draws))
-    settings = SimpleNamespace(n_rounds=10, n_scans=2046, search=search)
+    settings = SimpleNamespace(n_rounds=10, n_scans=2046, search=search, until=None)
     other, states = object() if fitted else None, np.zeros((1, 1, dimension))
     return SimpleNamespace(modes=modes, other_path=other, settings=settings, states=states)
 

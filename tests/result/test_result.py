@@ -95,7 +95,7 @@ def test_what_is_printed(result):
     assert lines[15].startswith("log evidence    ")
     assert str(result.log_evidence) in lines[15]
     assert repr(result.rounds).splitlines() == lines[-8:]
-    assert lines[-8].split()[-3:] == ["log", "evidence", "memory"]
+    assert lines[-8].split()[-4:] == ["log", "evidence", "memory", "seconds"]
     assert not any(line != line.rstrip() or "\x1b" in line for line in lines)
 
 

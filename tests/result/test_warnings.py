@@ -15,6 +15,7 @@ from targets import corner, two_modes
 import sterna
 from sterna.result.advice import longer_run
 from sterna.result.convergence import few_effective_draws
+from sterna.result.goal import DEFAULT_GOAL, Goal
 from sterna.result.warnings import (
     RUNS_PER_FALSE_ALARM,
     disagreeing_estimators,
@@ -56,7 +57,7 @@ def text_of(result, kind):
 def settings_of(n_rounds=10, n_scans=None, **others):
     """What checks read of a run's settings."""
     n_scans = 2 ** (n_rounds + 1) - 2 if n_scans is None else n_scans
-    return SimpleNamespace(**{"n_rounds": n_rounds, "n_scans": n_scans, "n_copies": 1} | others)
+    return SimpleNamespace(**{"n_rounds": n_rounds, "n_scans": n_scans, "n_copies": 1, "until": None} | others)
 
 
 @functools.cache
@@ -245,6 +246,12 @@ def test_a_longer_run_is_named_by_what_the_user_gave():
     assert advice_of(2.0, n_scans=1023) == "n_scans=2100 and n_rounds=11"
     assert advice_of(4.0, n_rounds=0, n_scans=500) == "n_scans=2000 and n_rounds=10"
     assert advice_of(2.0, n_scans=3) == "n_scans=6"
+    # without options sampling ends by goals, after as many scans as tuning or more, and tuning may be what is missing
+    assert advice_of(4.0, until=DEFAULT_GOAL) == "n_rounds=12 (4 times as many tuning scans)"
+    assert advice_of(4.0, until=DEFAULT_GOAL, n_scans=5000) == "n_rounds=14 (16 times as many tuning scans)"
+    assert advice_of(0.1, until=DEFAULT_GOAL, n_scans=100) == "n_rounds=11 (2 times as many tuning scans)"
+    # goals of the user count from the scans of a run of that length on
+    assert advice_of(4.0, until=Goal(ess=100.0)) == "n_scans=8200 and n_rounds=13"
 
 
 def test_a_short_run_that_follows_its_advice_has_no_warning():

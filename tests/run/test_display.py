@@ -14,7 +14,7 @@ import pytest
 from terminal import read_terminal
 
 import sterna
-from sterna.engine.record import new_record
+from sterna.engine.record import layout_of, new_record
 from sterna.result.settings import Settings
 from sterna.run.display import Display, LineDisplay, make_display
 from sterna.run.live_display import LiveDisplay
@@ -76,9 +76,10 @@ def begun(display, n_scans=1000, n_chains=3, auto=False):
     settings = Settings(n_chains, 0, n_scans, 2, "deo", "target", 1, 1, 2, auto_chains=auto)
     target = SimpleNamespace(name="target", dimension=1, notes=[])
     display.start(target, SimpleNamespace(name="slice"), settings)
-    records = [new_record(n_scans, n_chains, 1, 0, 1) for _ in range(2)]
+    records = [new_record(n_scans, layout_of(n_scans), n_chains, 1, 0, 1) for _ in range(2)]
     display.begin_round(
         SimpleNamespace(
+            settings=settings,
             records=records,
             copies=[None, None],
             rounds=(),
@@ -87,6 +88,7 @@ def begun(display, n_scans=1000, n_chains=3, auto=False):
             is_sampling=True,
             round_number=1,
             n_scans=n_scans,
+            planned_scans=n_scans,
         )
     )
     return records

@@ -22,6 +22,7 @@ from sterna.run.display import Display
 from sterna.run.folder import RunFolder
 from sterna.run.options import Options
 from sterna.run.running import begin_run, continue_run
+from sterna.storage import growing
 
 OPTIONS = {"n_chains": 4, "n_rounds": 6, "n_copies": 2, "explorer": "slice", "seed": 3, "progress": False}
 
@@ -79,6 +80,9 @@ def stopped_run(root, block_ends, monkeypatch, small=True, **options):
     """Run into a folder in blocks of one scan, with a checkpoint at each end of a block, until it stops there."""
     if small:
         monkeypatch.setattr(blocks, "BLOCK_SECONDS", 0.0)
+    # so that short rounds have full chunks, too
+    monkeypatch.setattr(growing, "LEAST_CHUNK_BYTES", 256)
+    monkeypatch.setattr(growing, "CHUNK_BYTES", 256)
     monkeypatch.setattr(RunFolder, "is_due", property(lambda self: True))
     monkeypatch.setattr(RunFolder, "is_cheap", property(lambda self: True))
     left = [block_ends]
@@ -156,13 +160,15 @@ def test_other_tools_read_the_draws(tmp_path):
     assert manifest["ended by"] == "scans"
     for name, checksum in manifest["checkpoints"].items():
         assert checksum in (tmp_path / "run" / name).read_bytes().decode("latin-1")
-    assert json.loads((tmp_path / "run" / "result.json").read_text()) == result.to_dict()
+    numbers = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert numbers.items() <= result.to_dict().items()
+    assert numbers["log_evidence"] == result.log_evidence.to_dict()
 
 
 def test_what_is_not_needed_is_removed(tmp_path, monkeypatch):
-    stopped_run(tmp_path / "run", 130, monkeypatch)
+    stopped_run(tmp_path / "run", 200, monkeypatch)
     found = {path.name for path in (tmp_path / "run" / "scans").iterdir() if path.is_dir()}
-    assert len(found) <= 2
+    assert 1 <= len(found) <= 2
     assert len(list((tmp_path / "run").glob("checkpoint-*"))) == 2
     assert not list((tmp_path / "run").rglob("*.part"))
 
@@ -170,7 +176,7 @@ def test_what_is_not_needed_is_removed(tmp_path, monkeypatch):
 # -- going on -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block_ends", [1, 2, 7, 30, 61, 126, 127, 200, 251])
+@pytest.mark.parametrize("block_ends", [2, 61, 127, 251])
 def test_a_run_that_stopped_goes_on_with_the_same_bits(tmp_path, monkeypatch, whole, block_ends):
     stopped_run(tmp_path / "run", block_ends, monkeypatch)
     with pytest.raises(
@@ -241,23 +247,25 @@ def test_a_run_ended_by_the_time_is_the_beginning_of_a_longer_one(tmp_path):
 
 KILLED = """
 import sys
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2:4]
 import test_folder
-test_folder.sample(sys.argv[1], n_rounds=int(sys.argv[3]), n_scans=int(sys.argv[4]))
+test_folder.sample(sys.argv[1], n_rounds=int(sys.argv[4]), n_scans=int(sys.argv[5]))
 """
 
 
 def test_a_killed_process(tmp_path):
     """SIGKILL at some moment of a run with a checkpoint at each round: bench/kills.py tries hundreds."""
-    root, options = tmp_path / "run", ("14", "2000")
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(root), str(Path(__file__).parent), *options])
-    while not list(root.glob("checkpoint-00000[4-9]*")):
+    root, options = tmp_path / "run", ("8", "60000")
+    folders = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tools")]
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(root), *folders, *options])
+    while not list(root.glob("checkpoint-*")):
         assert process.poll() is None
         time.sleep(0.01)
+    time.sleep(0.3)
     process.send_signal(signal.SIGKILL)
     process.wait()
     result = resume(root)
-    assert fingerprint(result) == fingerprint(sterna.sample(target(), **OPTIONS | {"n_rounds": 14, "n_scans": 2000}))
+    assert fingerprint(result) == fingerprint(sterna.sample(target(), **OPTIONS | {"n_rounds": 8, "n_scans": 60_000}))
 
 
 def test_two_processes_on_one_folder(tmp_path, monkeypatch):
@@ -340,10 +348,12 @@ def test_densities_that_differ_although_no_content_does(tmp_path, monkeypatch):
         def __call__(self, x, y):
             return -float(setting.read_text()) * x * x
 
-    def changing():
-        return target(function=Reads())
+    build = target
 
-    monkeypatch.setattr(sys.modules[__name__], "target", changing)
+    def changing():
+        return build(function=Reads())
+
+    monkeypatch.setitem(globals(), "target", changing)
     stopped_run(tmp_path / "run", 20, monkeypatch)
     setting.write_text("1.1")
     with pytest.raises(sterna.StorageError, match="its target has changed: at the saved state of replica"):
@@ -437,13 +447,18 @@ def small_run(root, display):
     return begin_run(target(), options, explorer="slice", display=display, folder=place)
 
 
-def test_a_disk_that_fails_once_at_any_call(tmp_path, whole):
+# Quick forms try some of the calls; `make laws` tries all.
+SOME_CALLS = pytest.mark.parametrize("step", [19, pytest.param(1, marks=pytest.mark.laws)])
+
+
+@SOME_CALLS
+def test_a_disk_that_fails_once_at_any_call(tmp_path, step):
     """The run goes on, says so at most once, and can be read at the end."""
     (tmp_path / "count").mkdir()
     with faulty_disk() as disk:
         expected = fingerprint(small_run(tmp_path / "count", Says()))
     assert len(disk.calls) > 100
-    for at in range(len(disk.calls)):
+    for at in range(0, len(disk.calls), step):
         root, display = tmp_path / str(at), Says()
         root.mkdir()
         with faulty_disk(at=at, error=OSError(errno.ENOSPC, "No space left on device")):
@@ -458,12 +473,13 @@ def test_a_disk_that_fails_once_at_any_call(tmp_path, whole):
         assert not list(root.rglob("*.part"))
 
 
-def test_a_disk_that_stays_full(tmp_path):
+@SOME_CALLS
+def test_a_disk_that_stays_full(tmp_path, step):
     """Every call from some one on fails: what was written before can be read, or nothing was."""
     (tmp_path / "count").mkdir()
     with faulty_disk() as disk:
         expected = fingerprint(small_run(tmp_path / "count", Says()))
-    for at in range(0, len(disk.calls), 3):
+    for at in range(3, len(disk.calls), step):
         root, display = tmp_path / str(at), Says()
         root.mkdir()
         with faulty_disk(at=at, error=OSError(errno.ENOSPC, "No space left on device"), lasting=True):
@@ -475,11 +491,12 @@ def test_a_disk_that_stays_full(tmp_path):
         assert_readable(root, expected)
 
 
-def test_a_process_that_ends_at_any_call(tmp_path):
+@SOME_CALLS
+def test_a_process_that_ends_at_any_call(tmp_path, step):
     (tmp_path / "count").mkdir()
     with faulty_disk() as disk:
         expected = fingerprint(small_run(tmp_path / "count", Says()))
-    for at in range(0, len(disk.calls), 2):
+    for at in range(7, len(disk.calls), step):
         root = tmp_path / str(at)
         root.mkdir()
         with faulty_disk(at=at, error=Crash()), pytest.raises(Crash):
@@ -507,7 +524,7 @@ def test_writing_inside_of_a_round_depends_on_time_alone(tmp_path, monkeypatch):
     assert set(written) <= set(range(1, 8))
     monkeypatch.setattr(folder, "SECONDS_BETWEEN", 0.0)
     few = len(written)
-    sample(tmp_path / "other", n_scans=20_000)
+    sample(tmp_path / "other", n_scans=3_000)
     assert len(written) > 2 * few
 
 

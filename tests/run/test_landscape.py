@@ -15,7 +15,7 @@ def test_rows_are_shared_among_threads_only_if_they_always_take_long(monkeypatch
     """A call that something else has disturbed says nothing of the next ones; planted fault: all are slow."""
     target, team = sterna.Target(lambda x: -x * x, {"x": sterna.Normal(0, 1)}).prepare(), []
 
-    def on_replicas(number, copy, function):
+    def on_replicas(number, copy, function, place):
         team.append(number)
         function(copy, 0, len(copy.states), new_stream())
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sterna
-from sterna.engine.record import new_record
+from sterna.engine.record import layout_of, new_record
 from sterna.engine.round import new_copy
 from sterna.explorers.base import Bound
 from sterna.run import memory
@@ -22,7 +22,7 @@ def bound(n_parameters=5, n_statistics=3):
 def test_bytes_are_those_that_a_run_allocates(keep):
     """What does not grow with scans is bounded from above, by less than a factor of two."""
     settings = make_settings(Options(n_chains=7, n_rounds=0, n_scans=1000, n_copies=3, keep=keep, thin=3))
-    record = new_record(1000, 7, 4, 1 if keep == "target" else 7, 3)
+    record = new_record(1000, layout_of(1000), 7, 4, 1 if keep == "target" else 7, 3)
     assert draws_bytes(settings, 7, 4) == 3 * (record.draws.nbytes + record.log_likelihood.nbytes)
     assert record_bytes(settings, 7) == 3 * (record.positions.nbytes + record.energies.nbytes)
     grows = ("draws", "log_likelihood", "positions", "energies")

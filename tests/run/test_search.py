@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import sterna
-from sterna.run import sample as run
-from sterna.run import search, tune
+from sterna.run import outcome, search, tune
 from sterna.search.check import Check
 from sterna.search.search import Search
 
@@ -66,7 +65,7 @@ def test_a_run_without_fault(compiled_run):
 
 def test_the_run_does_not_depend_on_its_search(compiled_run, monkeypatch):
     monkeypatch.setattr(tune, "search_after_tuning", lambda runtime, state: Search())
-    monkeypatch.setattr(run, "check_at_end", lambda runtime, state, log_evidence: Check())
+    monkeypatch.setattr(outcome, "check_at_end", lambda runtime, state, log_evidence: Check())
     without = sterna.sample(plain, REFERENCE, workers=1, **OPTIONS)
     np.testing.assert_array_equal(without.states, compiled_run.states)
     assert without.log_evidence == compiled_run.log_evidence

@@ -25,6 +25,7 @@ def state(number, chains, explorations=1, done=0):
         tuned=tuned,
         is_sampling=sampling,
         n_scans=2046 if sampling else 2**number,
+        planned_scans=2046 if sampling else 2**number,
         round_number=number,
         scans_done=np.array([done, done]),
     )

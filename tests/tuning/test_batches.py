@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sterna.engine.record import new_record
+from sterna.engine.record import layout_of, new_record
 from sterna.tuning.batches import estimate, merge, standard_error, standard_errors
 from sterna.tuning.estimate import Estimate
 
@@ -178,7 +178,7 @@ def random_records(copies=3, n_scans=450, n_chains=4):
     rng = np.random.default_rng(11)
     records = []
     for _ in range(copies):
-        record = new_record(n_scans, n_chains, 1, 0, 1)
+        record = new_record(n_scans, layout_of(n_scans), n_chains, 1, 0, 1)
         for field in (record.rejection, record.second_rejection, record.stone_scale, record.bridge, record.moments):
             field[...] = rng.standard_normal(field.shape)
         record.zeros[:] = rng.integers(0, 3, record.zeros.size)

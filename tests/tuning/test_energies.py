@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sterna.engine.record import new_record
+from sterna.engine.record import layout_of, new_record
 from sterna.tuning.batches import merge, standard_errors
 from sterna.tuning.energies import energies
 
@@ -26,7 +26,7 @@ def moments_of(before, after, centre):
     """Return the moments that a round of such energies shows: (copies, scans, chains), with -inf for zeros."""
     records = []
     for then, now in zip(before, after, strict=True):
-        record = new_record(len(now), N_CHAINS, 1, 0, 1)
+        record = new_record(len(now), layout_of(len(now)), N_CHAINS, 1, 0, 1)
         edges = np.concatenate([[0], np.cumsum(record.scans)[:-1]])
         seen = np.isfinite(now)
         now = np.where(seen, now - centre, 0.0)

@@ -15,7 +15,7 @@ from scipy import stats
 import sterna
 from sterna.engine.communication import measure
 from sterna.engine.index_process import Trips
-from sterna.engine.record import add_chains, add_pairs, batch_of, new_record
+from sterna.engine.record import add_chains, add_pairs, batch_of, layout_of, new_record
 from sterna.tuning.batches import standard_error
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.path_integrals import (
@@ -50,7 +50,7 @@ def round_of(found):
     records, order = [], np.arange(n_chains)
     accepted, log_densities = np.zeros(n_chains - 1), np.zeros((n_chains, 3))
     for copy in range(copies):
-        record = new_record(scans, n_chains, 1, 0, 1)
+        record = new_record(scans, layout_of(scans), n_chains, 1, 0, 1)
         # every replica goes up one chain per scan, and begins again
         record.positions[:] = (order + np.arange(scans)[:, None]) % n_chains
         record.trips[Trips.restarts] = scans // n_chains

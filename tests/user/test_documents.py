@@ -109,6 +109,14 @@ def test_check_page(capsys, tmp_path, monkeypatch):
     assert "ising: no problem was found." in capsys.readouterr().out
 
 
+def test_when_densities_fail(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/when_densities_fail.md").read_text(), re.DOTALL)
+    scope = {}
+    exec(code, scope)
+    assert scope["result"].failed_evaluations.likelihood_raised > 0
+    assert "likelihood_raised=" in capsys.readouterr().out
+
+
 def test_trees_and_spins(capsys):
     """The evidence of the spins within 4 standard errors, 6e-5 each; that of the ring by its transfer matrix."""
     scope, found = {}, []

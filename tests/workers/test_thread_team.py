@@ -27,9 +27,9 @@ def spread(monkeypatch):
     sizes = []
     apply = ThreadTeam.apply
 
-    def counted(self, copy, function):
+    def counted(self, copy, function, place):
         sizes.append(copy.chain_of.size)
-        return apply(self, copy, function)
+        return apply(self, copy, function, place)
 
     monkeypatch.setattr(ThreadTeam, "apply", counted)
     return sizes

@@ -87,6 +87,13 @@ def commands(context: click.Context) -> None:
     type=float,
     help="Evaluations of the search for modes, relative to the run's, such as 0.1.",
 )
+@click.option(
+    "--on-error",
+    default="raise",
+    metavar="raise|reject",
+    show_default=True,
+    help="A log-density that is NaN or +inf or raises ends the run, or counts as -inf.",
+)
 @click.option("--seed", default=1, type=int, show_default=True, help="The same seed gives the same bits.")
 @click.option(
     "--workers",
@@ -147,6 +154,7 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: 
         search=options["search"],
         seed=options["seed"],
         workers=options["workers"],
+        on_error=options["on_error"],
     )
     command = {"target": target, "set": list(pairs), "data": options["data"]}
     shown = make_display(True, warnings=False)

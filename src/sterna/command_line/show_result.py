@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -53,7 +54,7 @@ def show_result(result: "Result", save: Path | None, as_json: bool) -> None:
     if problem is not None:
         raise OutputError(problem)
     if result.ended_by == INTERRUPT:
-        go_on = f"; `sterna resume {result.folder}` goes on with the run" if result.folder else ""
+        go_on = f"; `sterna resume {shlex.quote(result.folder)}` goes on with the run" if result.folder else ""
         write_error(f"sterna: interrupted: the result is that of the scans so far{go_on}")
         raise Exit(INTERRUPTED)
 

@@ -19,6 +19,7 @@ SPELLING = {
     "seed": "--seed",
     "workers": "--workers",
     "max_seconds": "--max-seconds",
+    "on_error": "--on-error",
 }
 # A number, or a text in quotes. What else a Python program may give, such as sterna.HMC(), has no other spelling.
 _VALUE = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w(])|\"[^\"]*\"|'[^']*'"

@@ -13,7 +13,7 @@ from numba import types
 
 from sterna.engine.communication import acceptance
 from sterna.engine.program import LOG_LIKELIHOOD, N_LOG_DENSITIES, view
-from sterna.engine.round import Copy, Plan, explore_range
+from sterna.engine.round import Copy, Plan, explore_range, new_at_work
 from sterna.ground.compilation import as_pointer, compiled, inlined
 from sterna.ground.rows import fields, size_of
 from sterna.ground.streams import scan_key, swap_uniform
@@ -68,7 +68,7 @@ def new_pair(dimension: int) -> Copy:
         leg=np.zeros(0, dtype=np.int64),
         accepted=np.zeros(0),
         before=np.zeros(3),
-        at_work=np.zeros(1, dtype=np.int64),
+        at_work=new_at_work(),
     )
 
 

@@ -20,7 +20,9 @@ from sterna.types import FloatArray, WordArray
 
 @fields
 class DataHead:
-    """The head of every data block: handles of Python functions, and the dimension of the state."""
+    """The head of every data block: handles of Python functions, the dimension of the state, and addresses of compiled
+    functions that are called through a guard (`sterna.engine.failures`).
+    """
 
     likelihood = 1
     change = 1
@@ -30,11 +32,14 @@ class DataHead:
     gradient = 1
     reference_gradient = 1
     dimension = 1
+    guarded_likelihood = 1
+    guarded_reference = 1
 
 
 LIKELIHOOD, CHANGE, GRADIENT = DataHead.likelihood, DataHead.change, DataHead.gradient
 REFERENCE, REFERENCE_CHANGE = DataHead.reference, DataHead.reference_change
 REFERENCE_GRADIENT, DRAW, DIMENSION = DataHead.reference_gradient, DataHead.draw, DataHead.dimension
+GUARDED_LIKELIHOOD, GUARDED_REFERENCE = DataHead.guarded_likelihood, DataHead.guarded_reference
 HEAD = size_of(DataHead)
 
 

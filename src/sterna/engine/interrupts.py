@@ -24,7 +24,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
@@ -244,7 +244,13 @@ class Interrupts(event.Listener):  # type: ignore[misc]
             if not at_once or isinstance(error, KeyboardInterrupt):
                 self.end(error)
             if at_once:
+                self._mark(error)
                 raise
+
+    def _mark(self, error: BaseException) -> None:
+        """Let `is_of_signal` know what a handler has raised inside a user's function."""
+        with suppress(Exception):  # a user's exception may refuse attributes
+            error.sterna_signal = True  # type: ignore[attr-defined]
 
     def _hook(self, unraisable: Any) -> None:
         """Do not report that Python has ignored an interrupt inside a destructor: it is raised later."""
@@ -327,6 +333,11 @@ def asked_first(numbers: Sequence[int], asked: Callable[[int], bool], notice: Ca
     yield
     if interrupts is not None and interrupts.notice == notice:
         interrupts.asked = interrupts.notice = None
+
+
+def is_of_signal(error: BaseException) -> bool:
+    """Return whether an exception, or the cause that it names, was raised by the handler of a signal during a run."""
+    return any(getattr(one, "sterna_signal", False) for one in (error, error.__cause__))
 
 
 def check_interrupts() -> None:

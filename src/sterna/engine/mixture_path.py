@@ -15,6 +15,7 @@ from sterna.engine.mixture import Header, add_log, add_mixture_slope, draw_mixtu
 from sterna.engine.program import (
     DRAW,
     LOG_DENSITY,
+    LOG_PRIOR,
     LOG_REFERENCE_AND_PRIOR,
     N_LOG_DENSITIES,
     WHOLE_GRADIENT,
@@ -80,9 +81,10 @@ def log_q(path: Path, x: FloatPointer, log_prior: float) -> float:
 def log_reference_of_path(x: int, log_prior: int, data: int) -> float:
     """Return the log-density of q, and write that of the prior."""
     dimension = view(int_pointer(int_pointer(data)[PRIOR])).dimension
-    memory = floats_on_stack(2 * dimension + N_LOG_DENSITIES)
-    path, state, written = path_of(data, memory), float_pointer(x), float_pointer(log_prior)
-    written[0] = log_reference(path.program, state, offset_pointer(memory, 2 * dimension))
+    path, state = path_of(data, floats_on_stack(2 * dimension)), float_pointer(x)
+    written = float_pointer(log_prior)
+    # the prior's failures are counted in the row in which its log-density is written
+    written[0] = log_reference(path.program, state, offset_pointer(written, -LOG_PRIOR))
     return log_q(path, state, written[0])
 
 

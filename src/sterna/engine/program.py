@@ -9,7 +9,8 @@ from numba import types
 
 from sterna.engine.circles import wrapped
 from sterna.engine.densities import coordinate_log_density, coordinate_slope, draw_coordinate
-from sterna.engine.stop import CEILING, poll
+from sterna.engine.failures import N_KINDS, kind_of
+from sterna.engine.stop import CEILING, REJECTS, poll
 from sterna.ground.compilation import (
     FLOATS,
     INTEGERS,
@@ -36,6 +37,9 @@ class LogDensities:
     log_likelihood = 1
     evaluations = 1
     gradients = 1
+    # evaluations that failed and count as densities of zero, by `sterna.engine.failures.Kind`
+    failed_likelihoods = N_KINDS
+    failed_references = N_KINDS
     # the largest of each, without sign, at any scan since it was last evaluated: running sums are rounded by that
     largest_reference = 1
     largest_likelihood = 1
@@ -45,6 +49,7 @@ class LogDensities:
 
 LOG_REFERENCE, LOG_LIKELIHOOD = LogDensities.log_reference, LogDensities.log_likelihood
 EVALUATIONS, GRADIENTS = LogDensities.evaluations, LogDensities.gradients
+FAILED_LIKELIHOODS, FAILED_REFERENCES = LogDensities.failed_likelihoods, LogDensities.failed_references
 LOG_PRIOR = LogDensities.log_prior
 LARGEST_REFERENCE, LARGEST_LIKELIHOOD = LogDensities.largest_reference, LogDensities.largest_likelihood
 N_LOG_DENSITIES = size_of(LogDensities)
@@ -274,11 +279,20 @@ def log_likelihood(program: Program, x: FloatPointer, reference: float | None, l
             value = log_densities[LOG_PRIOR] + value - reference
     if not value < ceiling_of(program.log_likelihood, program.stop):
         poll(program.stop)
+        if not value < math.inf:
+            return refused_likelihood(program.stop, value, log_densities)
+    return value
+
+
+@compiled
+def refused_likelihood(stop: FloatPointer, value: float, log_densities: FloatPointer) -> float:
+    """Count a log-likelihood of NaN or +inf as a likelihood of zero, if the run rejects such points, or raise."""
+    if stop[REJECTS] == 0.0:
         if value == math.inf:
             raise NotANumber("log-likelihood is +inf")
-        if not value < math.inf:
-            raise NotANumber("log-likelihood is NaN")
-    return value
+        raise NotANumber("log-likelihood is NaN")
+    log_densities[FAILED_LIKELIHOODS + kind_of(value)] += 1.0
+    return -math.inf
 
 
 @inlined
@@ -296,12 +310,23 @@ def log_reference(program: Program, x: FloatPointer, log_densities: FloatPointer
     if program.log_reference != 0:
         value = joint_log_reference(program, x, log_densities)
         if not value < math.inf:
-            raise NotANumber("reference's log-density is NaN or +inf")
+            return refused_reference(program.stop, value, log_densities)
         return value
     total = 0.0
     for i in range(program.dimension):
         total += coordinate_log_density(program.family[i], program.constants, 4 * i, program.table, x[i])
     return total
+
+
+@compiled
+def refused_reference(stop: FloatPointer, value: float, log_densities: FloatPointer) -> float:
+    """Count a reference's log-density of NaN or +inf as a density of zero, if the run rejects such points, or raise."""
+    if stop[REJECTS] == 0.0:
+        if value == math.inf:
+            raise NotANumber("reference's log-density is +inf")
+        raise NotANumber("reference's log-density is NaN")
+    log_densities[FAILED_REFERENCES + kind_of(value)] += 1.0
+    return -math.inf
 
 
 @compiled

@@ -37,6 +37,15 @@ NO_COPY = 1 << 40
 call_explore = caller(EXPLORE)
 
 
+# What `Copy.at_work` holds.
+REPLICA, SCAN = 0, 1
+
+
+def new_at_work() -> IntArray:
+    """Return the memory of what is being explored; every thread has its own."""
+    return np.zeros(2, dtype=np.int64)
+
+
 class Copy(NamedTuple):
     """The state of one copy of parallel tempering: all that its next scan needs."""
 
@@ -53,7 +62,7 @@ class Copy(NamedTuple):
     before: FloatArray
     """Log-likelihood of every chain before the exploration of the current scan."""
     at_work: IntArray
-    """The replica that is being explored, so that an error can report its state."""
+    """REPLICA, the one that is being explored, and SCAN, so that an error can report its state."""
 
 
 class Plan(NamedTuple):
@@ -96,7 +105,7 @@ def new_copy(n_chains: int, dimension: int) -> Copy:
         leg=leg,
         accepted=np.zeros(n_chains - 1),
         before=np.zeros(n_chains),
-        at_work=np.zeros(1, dtype=np.int64),
+        at_work=new_at_work(),
     )
 
 
@@ -135,7 +144,7 @@ def find_start(
     program = view(block)
     words = as_pointer(stream.ctypes.data, types.uint64)
     for replica in range(first, last):
-        copy.at_work[0] = replica
+        copy.at_work[REPLICA] = replica
         x, log_densities = row(copy.states, replica), row(copy.log_densities, replica)
         for attempt in range(tries):
             start_stream(words, scan_key(seed, copy_number, 0, attempt), replica)
@@ -151,7 +160,7 @@ def refresh_some(block: IntArray, copy: Copy, first: int, last: int, stream: Wor
     """Evaluate replicas `first` to `last - 1` again, because the target has changed."""
     program = view(block)
     for replica in range(first, last):
-        copy.at_work[0] = replica
+        copy.at_work[REPLICA] = replica
         refresh(program, row(copy.states, replica), row(copy.log_densities, replica))
 
 
@@ -162,7 +171,7 @@ def draw_states(block: IntArray, seed: int, states: FloatArray, at_work: IntArra
     words = as_pointer(stream.ctypes.data, types.uint64)
     key = scan_key(seed, NO_COPY, 0, 0)
     for k in range(states.shape[0]):
-        at_work[0] = k
+        at_work[REPLICA] = k
         start_stream(words, key, k)
         draw_reference(program, row(states, k), words)
 
@@ -180,7 +189,7 @@ def explore_replica(
     """Explore one replica: by an exact draw in chain 0, by the explorer's kernel in all others."""
     chain = copy.chain_of[replica]
     x, log_densities = row(copy.states, replica), row(copy.log_densities, replica)
-    copy.at_work[0] = replica
+    copy.at_work[REPLICA] = replica
     if chain == 0:
         draw_reference(program, x, stream)
         refresh(program, x, log_densities)
@@ -212,6 +221,7 @@ def explore_range(
 ) -> None:
     """Explore replicas `first` to `last - 1`, each with its own stream."""
     key = scan_key(plan.seed, copy_number, plan.round_number, scan)
+    copy.at_work[SCAN] = scan
     for replica in range(first, last):
         start_stream(stream, key, replica)
         copy.before[copy.chain_of[replica]] = copy.log_densities[replica, LOG_LIKELIHOOD]

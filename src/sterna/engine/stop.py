@@ -27,15 +27,17 @@ class Stop:
     ceiling = 1
     poll = 1
     handle = 1
+    # 1 if log-densities that are NaN or +inf, which only the same comparison finds, count as densities of zero
+    rejects = 1
 
 
-CEILING = Stop.ceiling
+CEILING, REJECTS = Stop.ceiling, Stop.rejects
 
 
-def new_stop() -> FloatArray:
+def new_stop(rejects: bool = False) -> FloatArray:
     """Return the words of `Stop`, with nobody to call yet; address and handle are integers in the same memory."""
     words = np.zeros(size_of(Stop))
-    words[CEILING] = math.inf
+    words[CEILING], words[REJECTS] = math.inf, rejects
     return words
 
 

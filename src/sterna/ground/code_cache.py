@@ -111,7 +111,7 @@ class CodeCache(caching._Cache):  # type: ignore[misc] # Numba has no types
         if path is None or (payload := read(path)) is None:
             return None
         try:
-            symbols, environments, parts = pickle.loads(payload)
+            symbols, environments, parts = pickle.loads(payload)  # noqa: S301 (its folder is this user's alone)
             make_known(symbols, target_context)
             rebuilt = tuple(rebuilt_environment(*one) for one in environments)
             return compiler.CompileResult._rebuild(target_context, *parts, rebuilt)

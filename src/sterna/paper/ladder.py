@@ -252,7 +252,7 @@ class Grower:
         """Run steps, by the team of the run if it is worth it."""
         runtime, plan, pair, began = self.runtime, self._plan(), self.pair, time.perf_counter()
         if not self.shared:
-            with errors_at_point(runtime.target, pair.states, pair.at_work):
+            with errors_at_point(runtime.target, pair):
                 stream, statistics = runtime.streams[0], self.statistics
                 run_steps(plan, self.rule, lower, PAIR, pair, statistics, adaptation, first, last, stream)
             seconds = time.perf_counter() - began

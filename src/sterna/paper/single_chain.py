@@ -11,7 +11,7 @@ import numpy as np
 
 from sterna.engine.interrupts import check_interrupts, holds_interrupts, interruptible
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LARGEST_REFERENCE, LOG_LIKELIHOOD, N_LOG_DENSITIES
-from sterna.engine.round import Copy, Plan, explore_some
+from sterna.engine.round import Copy, Plan, explore_some, new_at_work
 from sterna.ground.compilation import compile_for
 from sterna.particles.runtime import explorer_of
 from sterna.result.dataset import dataset_of
@@ -159,7 +159,7 @@ def copy_of_chain(state: RunState) -> Copy:
         states=start.states[1:].copy(),
         log_densities=log_densities,
         chain_of=np.ones(1, dtype=np.int64),
-        at_work=np.zeros(1, dtype=np.int64),
+        at_work=new_at_work(),
     )
 
 
@@ -182,7 +182,7 @@ def _explore(runtime: Runtime, plan: Plan, copy: Copy, n_scans: int) -> tuple[Fl
         if runtime.evaluates_elsewhere:
             runtime.on_replicas(0, copy, partial(explore_some, plan, statistics, scan, CHAIN))
         else:
-            with errors_at_point(runtime.target, copy.states, copy.at_work):
+            with errors_at_point(runtime.target, copy):
                 explore_some(plan, statistics, scan, CHAIN, copy, 0, 1, runtime.streams[0])
         states[scan - 1], log_likelihood[scan - 1] = copy.states[0], copy.log_densities[0, LOG_LIKELIHOOD]
         check_interrupts()

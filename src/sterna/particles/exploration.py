@@ -15,15 +15,16 @@ import numpy as np
 
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LARGEST_REFERENCE, LOG_LIKELIHOOD, N_LOG_DENSITIES
 from sterna.engine.resampling import stratified_parents
-from sterna.engine.round import Copy, Plan, explore_some, find_start
+from sterna.engine.round import Copy, Plan, explore_some, find_start, new_at_work
 from sterna.engine.schemes import SCHEMES
 from sterna.ground.compilation import compile_for
 from sterna.ground.streams import new_stream
+from sterna.result.failed_evaluations import FailedEvaluations, failed_in
 from sterna.run.blocks import SHARED_SCAN_SECONDS
 from sterna.run.runtime import Runtime
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray, IntArray, WordArray
-from sterna.workers.point_errors import errors_at_point
+from sterna.workers.point_errors import Place, errors_at_point
 
 # Particles of a group, unless the target evaluates many points in one call: then each is its own group.
 GROUP_SIZE = 16
@@ -63,7 +64,7 @@ def particle_copy(n_particles: int, dimension: int, group_size: int) -> Copy:
         leg=nothing,
         accepted=np.zeros(0),
         before=np.zeros(n_groups + 1),
-        at_work=np.zeros(1, dtype=np.int64),
+        at_work=new_at_work(),
     )
 
 
@@ -114,6 +115,11 @@ class Particles:
         counts = self.copy.log_densities[:, [EVALUATIONS, GRADIENTS]].sum(axis=0)
         return int(counts[0]), int(counts[1])
 
+    @property
+    def failed(self) -> FailedEvaluations:
+        """Numbers of failed evaluations so far."""
+        return failed_in(self.copy.log_densities)
+
     def draw(self) -> None:
         """Draw all particles from the reference."""
         block = self.runtime.target.block
@@ -122,7 +128,7 @@ class Particles:
             find_start(block, self.seed, 1, self.copy_number, copy, first, last, stream)
 
         self.n_alive = self.n_particles
-        self._on_groups(find)
+        self._on_groups(find, Place("while drawing the first particles"))
 
     def explore(self, beta: float, parameters: FloatArray, step: int) -> FloatArray:
         """Explore all particles at one beta; return the row of what the explorer has summed for its tuning."""
@@ -133,7 +139,7 @@ class Particles:
             explore_some(plan, self.statistics, step, self.copy_number, copy, first, last, stream)
 
         began = time.perf_counter()
-        self._on_groups(explore)
+        self._on_groups(explore, Place(f"in step {step} of a population, at beta={beta:.6g}"))
         self.shared = self.shared or time.perf_counter() - began > SHARED_SCAN_SECONDS
         n_groups = -(-self.n_alive // self.group_size)
         rows = self.statistics[1 : n_groups + 1, : self.runtime.bound.n_statistics]
@@ -168,15 +174,15 @@ class Particles:
         none = np.zeros(1), np.zeros(1, dtype=np.int64)
         compile_for(stratified_parents, self.seed, self.copy_number, ROUND, 1, *none)
 
-    def _on_groups(self, function: GroupFunction) -> None:
+    def _on_groups(self, function: GroupFunction, place: Place) -> None:
         """Call a function of particles `first` to `last - 1` on all groups, with the team if it is worth it."""
         size, n_alive = self.group_size, self.n_alive
         groups = self.copy._replace(chain_of=np.arange(-(-n_alive // size), dtype=np.int64))
         on_particles = partial(_call_on_groups, function, self.copy, size, n_alive)
         if self.shared:
-            self.runtime.on_replicas(0, groups, on_particles)
+            self.runtime.on_replicas(0, groups, on_particles, place)
             return
-        with errors_at_point(self.runtime.target, groups.states, groups.at_work):
+        with errors_at_point(self.runtime.target, groups, place):
             on_particles(groups, 0, len(groups.chain_of), self.runtime.streams[0])
 
     def _plan(self, beta: float, parameters: FloatArray) -> Plan:

@@ -25,8 +25,13 @@ from sterna.run.start import SECONDS_FOR_PYMC
 from sterna.target.target import Target
 from sterna.theory.checks import check_schedule
 
+_REJECT = (
+    "a log-density that is NaN or +inf or raises ends a run with particles; return -inf where the density is zero, or "
+    'use sterna.sample(..., on_error="reject")'
+)
 
-@explains_keywords("sterna.smc", {})
+
+@explains_keywords("sterna.smc", {"on_error": _REJECT})
 def smc(
     target: Any,
     reference: Any = None,
@@ -108,7 +113,7 @@ def smc(
     return _run_shown(read_target, is_pymc(target), options, schedule, frozen, explorer, progress)
 
 
-@explains_keywords("sterna.ais", {})
+@explains_keywords("sterna.ais", {"on_error": _REJECT})
 def ais(
     target: Any,
     reference: Any = None,

@@ -14,12 +14,16 @@ from sterna.errors import InitialStateError
 from sterna.particles.anneal import Guide, anneal
 from sterna.particles.exploration import Particles
 from sterna.particles.population import Population
+from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.run.runtime import Runtime
 from sterna.types import FloatArray, IntArray
+from sterna.workers.point_errors import Place
 
 # A start need not be precise: so many particles, which are weighted in steps that leave this share of them. Then there
 # are about ten steps for each unit of the squared length of the path.
 START_PARTICLES, START_THRESHOLD = 50, 0.9
+
+STARTING = Place("while replicas were placed at particles")
 
 # Neighbouring chains that are nearest to the same step begin at different states, as long as there are so many.
 STATES_PER_STEP = 4
@@ -56,11 +60,11 @@ def states_for_chains(kept: FloatArray, betas: FloatArray, schedule: FloatArray,
 
 def start_by_particles(
     runtime: Runtime, seed: int, schedule: FloatArray, copies: tuple[Copy, ...]
-) -> tuple[tuple[int, int], tuple[str, ...], float]:
+) -> tuple[tuple[int, int], FailedEvaluations, tuple[str, ...], float]:
     """Let all replicas but those of the reference begin where particles are.
 
-    Returns the numbers of evaluations and of gradients, notes, and the seconds that this took besides compilation. If
-    no particle has a positive likelihood, replicas stay where they are.
+    Returns the numbers of evaluations, of gradients and of failed evaluations, notes, and the seconds that this took
+    besides compilation. If no particle has a positive likelihood, replicas stay where they are.
     """
     particles = Particles(runtime, START_PARTICLES, 1, seed, 0)
     particles.load()
@@ -68,11 +72,11 @@ def start_by_particles(
     try:
         population = Population(particles)
     except InitialStateError:
-        return particles.evaluations, (NO_PARTICLES,), time.perf_counter() - began
+        return particles.evaluations, particles.failed, (NO_PARTICLES,), time.perf_counter() - began
     guide = Guide(settled_row(runtime, seed), threshold=START_THRESHOLD, n_kept=STATES_PER_STEP * len(copies))
     annealed = anneal(population, guide)
     states = states_for_chains(annealed.kept, annealed.schedule[1:], schedule, len(copies))
     for number, copy in enumerate(copies):
         copy.states[1:] = states[number, 1:]
-        runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block))
-    return particles.evaluations, (), time.perf_counter() - began
+        runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block), STARTING)
+    return particles.evaluations, particles.failed, (), time.perf_counter() - began

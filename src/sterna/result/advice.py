@@ -21,6 +21,9 @@ def longer_run(result: "Result", factor: float) -> str:
         wanted = factor * max(settings.n_scans, 2 ** (settings.n_rounds + 1) - 2)
         rounds = max(settings.n_rounds + 1, math.ceil(math.log2(wanted + 2)) - 1)
         return f"n_rounds={rounds} ({2 ** (rounds - settings.n_rounds)} times as many tuning scans)"
+    if settings.until is None and settings.n_scans == 2 ** (settings.n_rounds + 1) - 2:
+        doublings = max(1, math.ceil(math.log2(factor)))
+        return f"n_rounds={settings.n_rounds + doublings} ({2**doublings} times as many scans)"
     scans = _rounded_up(factor * settings.n_scans)
     # tuning that is shorter than the sampling phase may be what is missing
     rounds = math.ceil(math.log2(scans + 2)) - 1

@@ -9,6 +9,12 @@ if TYPE_CHECKING:
 
 def plain_numbers(result: "Result") -> dict[str, Any]:
     """Return what JSON can hold."""
+    last = {"summary": result.summary, "warnings": result.warnings, "notes": result.notes}
+    return numbers_of_run(result) | {name: finite(value) for name, value in last.items()}
+
+
+def numbers_of_run(result: "Result") -> dict[str, Any]:
+    """Return the same without what is computed from all draws, which can take longer than the run."""
     settings = result.settings
     found = {
         "target": result.target.name,
@@ -43,15 +49,14 @@ def plain_numbers(result: "Result") -> dict[str, Any]:
         "rounds": result.rounds.rows(),
         "evaluations": result.evaluations,
         "gradient_evaluations": result.gradient_evaluations,
+        "on_error": settings.on_error,
+        "failed_evaluations": result.failed_evaluations.to_dict(),
         "diverged": result.diverged.tolist(),
         "search": result.search.to_dict(),
         "path": settings.path,
         "modes": result.modes.to_dict(),
         "other_path": None if result.other_path is None else result.other_path.to_dict(),
         "timing": result.timing,
-        "summary": result.summary,
-        "warnings": result.warnings,
-        "notes": result.notes,
     }
     return {name: finite(value) for name, value in found.items()}
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from sterna.result import rounds, summary
 from sterna.result.ending import ending_line, price_line
 from sterna.result.evidence_table import is_comparable
+from sterna.result.failed_evaluations import failures_line
 from sterna.result.missed_mass import search_line
 from sterna.result.other_path import path_lines
 from sterna.result.summary import table_of
@@ -120,6 +121,7 @@ def facts(result: "Result") -> list[tuple[str, str]]:
         *path_lines(result),
         ("missed mass", search_line(result)),
         ("explorer", f"{result.explorer}, {_times(result.explorations)} per scan"),
+        *([("failed evaluations", failures_line(result))] if settings.on_error == "reject" else []),
         ("ended", ending_line(result)),
         *([("a stricter goal", price)] if (price := price_line(result)) else []),
         ("memory", _memory(result)),

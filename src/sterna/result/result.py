@@ -17,6 +17,7 @@ from sterna.ground.attributes import explains_attributes
 from sterna.result.dataset import dataset_of
 from sterna.result.evidence_table import EvidenceTable
 from sterna.result.expectation import expectation
+from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.mode_table import Modes
 from sterna.result.other_names import ITEM, OTHER_NAMES
 from sterna.result.other_path import OtherPath
@@ -96,6 +97,9 @@ class Result:
     """Why the run or its result could not be written there."""
     other_path: OtherPath | None = field(default=None, repr=False)
     """With `path="fitted"`: the mixture at which the path began, and what the path from the prior found beside it."""
+    failed_evaluations: FailedEvaluations = field(default_factory=FailedEvaluations)
+    """With `on_error="reject"`: how many evaluations of the run were NaN, +inf or an exception, without those of the
+    search for missed mass. They count as densities of zero."""
 
     @property
     def is_sampled(self) -> bool:

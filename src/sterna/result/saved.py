@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from sterna.engine.record import BY_SCAN, Record
 from sterna.errors import StorageError
 from sterna.reference.space import Space, Variable
+from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.goal import Goal
 from sterna.result.mode_table import Mode, Modes
 from sterna.result.other_path import OtherPath
+from sterna.result.plain_numbers import numbers_of_run
 from sterna.result.result import Result
 from sterna.result.rounds import Rounds
 from sterna.result.sampled_target import AbsentMap, SampledTarget, StoredFunction, StoredView
@@ -59,7 +61,7 @@ MANIFEST = "run.json"
 CLASSES: dict[str, Any] = by_name(
     Result, SampledTarget, Space, Variable, StoredView, StoredFunction, AbsentMap, Settings, Goal, Rounds, Round,
     Record, Check, Discrepancy, Tail, UpperTail, Search, Optimum, Mixture, Modes, Mode, Unseen, Planted, OtherPath,
-    Estimate, Share, Evidence, EvidenceCurve, Energies, JourneyInfluence,
+    Estimate, Share, Evidence, EvidenceCurve, Energies, JourneyInfluence, FailedEvaluations,
 )  # fmt: skip
 
 # What the axes of arrays by scan are called.
@@ -80,7 +82,7 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> Path:
         raise StorageError(f"{folder} exists and is no saved result: give the name of a new folder.")
     try:
         make_folder(folder)
-        write_result(result, folder, ArrayFolder(folder), SAMPLES)
+        write_result(result, folder, ArrayFolder(folder, attributes_of(result)), SAMPLES)
     except OSError as error:
         raise StorageError(f"{folder} could not be written: {error.strerror or error}.") from error
     return folder
@@ -93,7 +95,6 @@ def write_result(result: Result, folder: Path, arrays_on_disk: ArrayFolder, grou
     places = {}
     for number, record in enumerate(result.records):
         path = f"{group}/copy-{number}"
-        arrays_on_disk.make_groups(path, _attributes(result))
         for name in BY_SCAN:
             array = getattr(record, name)
             if len(array):
@@ -102,13 +103,13 @@ def write_result(result: Result, folder: Path, arrays_on_disk: ArrayFolder, grou
     arrays_on_disk.finish(arrays, places)
     written = {"format": FORMAT, "sterna": __version__, "result": document, "rows": described}
     write_tensors(folder / RESULT, written, tensors)
-    write_json(folder / SUMMARY, result.to_dict())
+    write_json(folder / SUMMARY, numbers_of_run(result))
 
 
-def _attributes(result: Result) -> dict[str, Any]:
+def attributes_of(result: Result) -> dict[str, Any]:
     """Return what other tools shall know about draws."""
     variables = {v.name: [v.start, v.stop] for v in result.target.space.variables}
-    return {"target": result.target.name, "first and last coordinate of variables": json.dumps(variables)}
+    return {"target": result.target.name, "coordinates of variables, from and to": json.dumps(variables)}
 
 
 def read_result(folder: Path) -> Result:

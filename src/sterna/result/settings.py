@@ -39,3 +39,5 @@ class Settings:
     """Whether the log-likelihoods of all chains at all scans are kept."""
     until: Goal | None = None
     """What sampling goes on for; None if the number of its scans is fixed."""
+    on_error: str = "raise"
+    """What becomes of a log-density that is NaN or +inf or raises: it ends the run, or "reject" counts it as -inf."""

@@ -9,6 +9,7 @@ from sterna.explorers.base import MAX_DIVERGED
 from sterna.result.advice import SAME_POSTERIOR, longer_run
 from sterna.result.convergence import RUNS_PER_FALSE_ALARM, unconverged
 from sterna.result.ending import goal_not_reached, interrupted_run, not_saved
+from sterna.result.failed_evaluations import failing_evaluations
 from sterna.result.missed_mass import evidence_too_large, light_tails, missed_mass
 from sterna.result.other_path import (
     disagreeing_paths,
@@ -54,6 +55,7 @@ def warnings_of(result: "Result") -> list[str]:
         interrupted_run,
         not_saved,
         goal_not_reached,
+        failing_evaluations,
         unknown_evidence,
         constant_likelihood,
         single_precision,

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from functools import partial
 from threading import Event, Lock
 from typing import TypeAlias
@@ -12,7 +13,7 @@ from sterna.engine.round import Plan, end_scan, explore_some, run_scans
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.types import IntArray
-from sterna.workers.point_errors import errors_at_point
+from sterna.workers.point_errors import Place, errors_at_point
 from sterna.workers.thread_team import ThreadTeam, wait_for
 
 # How long a block should take: a pause waits for its end.
@@ -142,16 +143,26 @@ def _run_block(runtime: Runtime, state: RunState, plan: Plan, turns: Turns, numb
     turns.block[number] = max(1, min(4 * block, int(block * BLOCK_SECONDS / seconds)))
 
 
+def place_of(state: RunState, number: int) -> Place:
+    """Return where the run is during the scans of a copy, for messages."""
+    when = "while sampling" if state.is_sampling else f"in round {state.round_number} of tuning"
+    place = Place(when, number, state.tuned.schedule, explores=True)
+    if state.mixture is None:
+        return place
+    return replace(place, when=f"{when}, along the path from a fitted mixture", of_mixture=True)
+
+
 def _run_scans(runtime: Runtime, state: RunState, plan: Plan, number: int, first: int, last: int) -> None:
     """Run scans of a copy in this thread alone."""
     copy, statistics, record = state.copies[number], state.statistics[number], state.records[number]
-    with errors_at_point(runtime.target, copy.states, copy.at_work):
+    with errors_at_point(runtime.target, copy, place_of(state, number)):
         run_scans(plan, number, copy, statistics, record, first, last, runtime.streams[number])
 
 
 def _run_shared_scans(runtime: Runtime, state: RunState, plan: Plan, number: int, first: int, last: int) -> None:
     """Run scans of a copy whose replicas are shared among its team."""
     copy, statistics, record = state.copies[number], state.statistics[number], state.records[number]
+    place = place_of(state, number)
     for scan in range(first, last + 1):
-        runtime.on_replicas(number, copy, partial(explore_some, plan, statistics, scan, number))
+        runtime.on_replicas(number, copy, partial(explore_some, plan, statistics, scan, number), place)
         end_scan(plan, number, copy, record, scan)

@@ -17,7 +17,9 @@ from sterna.target.checks.normalised import check_normalised
 from sterna.target.checks.repeated import check_repeated
 from sterna.target.checks.slopes import check_gradient
 from sterna.types import FloatArray
-from sterna.workers.point_errors import errors_at_point
+from sterna.workers.point_errors import Place, errors_at_point
+
+CHECKING = Place("in the checks before the first round")
 
 # Evaluations that are repeated: of compiled code, by workers at the same time, and of Python in this process.
 REPEATED_COMPILED, REPEATED_ELSEWHERE, REPEATED_PYTHON = 4, 8, 1
@@ -93,10 +95,10 @@ def _repeat(runtime: Runtime, copy: Copy) -> None:
     again.states[:] = copy.states[replicas]
     refresh = partial(refresh_some, runtime.target.block)
     if runtime.evaluates_elsewhere:
-        runtime.on_replicas(0, again, refresh)
+        runtime.on_replicas(0, again, refresh, CHECKING)
     else:
         # not by a team of threads: they run the same code, and waking them takes longer
-        with errors_at_point(runtime.target, again.states, again.at_work):
+        with errors_at_point(runtime.target, again, CHECKING):
             refresh(again, 0, len(replicas), runtime.streams[0])
     first = copy.log_densities[replicas, : LOG_LIKELIHOOD + 1]
     check_repeated(runtime.target, again.states, first, again.log_densities[:, : LOG_LIKELIHOOD + 1])

@@ -1,17 +1,21 @@
 """Whether a target and an explorer are those of a run that goes on."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE
-from sterna.engine.round import Copy, refresh_some
+from sterna.engine.record import extended
+from sterna.engine.round import new_copy, refresh_some
 from sterna.errors import OptionError, StorageError
 from sterna.result.text import count
 from sterna.run.fitted_runtime import along
 from sterna.run.runtime import Runtime
+from sterna.run.start import copy_of
 from sterna.run.state import RunState
+from sterna.workers.point_errors import Place
 
 # Two evaluations at a state may differ by rounding; with local changes, which are summed, by more.
 ROUNDING, SUMMED = 1e-6, 1e-4
@@ -25,6 +29,10 @@ def check_fits(runtime: Runtime, state: RunState) -> None:
             f"The state is of a target with {count(dimension, 'coordinate')}, and {runtime.target.name} has "
             f"{runtime.target.dimension}: give the target of the run."
         )
+    fresh = new_copy(2, dimension)
+    of_replicas = [state.copies[0].log_densities.shape[1], state.copies[0].at_work.size]
+    if of_replicas != [fresh.log_densities.shape[1], fresh.at_work.size]:
+        raise OptionError("The state was written by another version of sterna, whose replicas have other numbers.")
     bound = along(runtime, state.mixture).bound
     widths = state.tuned.parameters.shape[1], state.statistics[0].shape[1]
     if widths != (bound.n_parameters, bound.n_row):
@@ -34,6 +42,16 @@ def check_fits(runtime: Runtime, state: RunState) -> None:
         )
 
 
+def with_room(state: RunState, root: Path) -> RunState:
+    """Return a state that was read from a folder with room for all scans of its round, along both paths."""
+    beside = None if state.beside is None else with_room(state.beside, root)
+    try:
+        records = tuple(extended(one, state.n_scans, state.layout, state.thin) for one in state.records)
+    except ValueError as error:
+        raise StorageError(f"The run in {root} is damaged: its records do not fit its scans ({error}).") from error
+    return replace(state, records=records, beside=beside)
+
+
 def check_states(runtime: Runtime, state: RunState, root: Path) -> None:
     """Refuse a target that has other log-densities at the states of the run than the run had.
 
@@ -41,8 +59,8 @@ def check_states(runtime: Runtime, state: RunState, root: Path) -> None:
     """
     found = along(runtime, state.mixture)
     before = state.copies[0]
-    now = Copy._make(np.array(part) for part in before)
-    found.on_replicas(0, now, partial(refresh_some, found.target.block))
+    now = copy_of(before)
+    found.on_replicas(0, now, partial(refresh_some, found.target.block), Place("at the states of the saved run"))
     columns = [LOG_REFERENCE, LOG_LIKELIHOOD]
     old, new = before.log_densities[:, columns], now.log_densities[:, columns]
     size = 1.0 + np.where(np.isfinite(old), np.abs(old), 0.0)

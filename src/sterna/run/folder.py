@@ -17,7 +17,17 @@ from typing import Any
 from sterna.engine.record import BY_SCAN
 from sterna.errors import StorageError
 from sterna.result.result import Result
-from sterna.result.saved import DIMS, FORMAT, MANIFEST, RESULT, SAMPLES, SUMMARY, check_format, write_result
+from sterna.result.saved import (
+    DIMS,
+    FORMAT,
+    MANIFEST,
+    RESULT,
+    SAMPLES,
+    SUMMARY,
+    attributes_of,
+    check_format,
+    write_result,
+)
 from sterna.result.text import count
 from sterna.run.serialization import CLASSES, put_together, take_apart
 from sterna.run.state import RunState
@@ -94,7 +104,7 @@ class RunFolder:
         group, arrays = _group(state, "main"), self.arrays
         if not result.is_sampled:
             # the scans of a tuning round are removed when the run goes on, and may be those of the round before
-            group, arrays = SAMPLES, ArrayFolder(self.root)
+            group, arrays = SAMPLES, ArrayFolder(self.root, attributes_of(result))
         if not self.problem:
             self._attempt("The result", lambda: write_result(result, self.root, arrays, group))
         return self.problem
@@ -122,6 +132,7 @@ class RunFolder:
         places = {}
         for prefix, found in paths.items():
             places.update(self._places(state, found, prefix))
+        self.arrays.attributes = {"target": str(self.origin["name"]), "written by": f"sterna {__version__}"}
         described, tensors = self.arrays.take(arrays, places)
         number = self.number + 1
         path = self.root / f"checkpoint-{number:06d}.safetensors"
@@ -142,7 +153,6 @@ class RunFolder:
         places = {}
         for number, done in enumerate(state.scans_done):
             path = f"{group}/copy-{number}"
-            self.arrays.make_groups(path, {"target": self.origin["name"]})
             for name in BY_SCAN:
                 rows = int(done) if name in ("positions", "energies") else int(done) // state.thin
                 # along the path from a mixture the engine's likelihood is another one
@@ -198,6 +208,8 @@ class RunFolder:
             if path.is_dir() and path.relative_to(self.root).as_posix() not in groups:
                 remove_folder(path)
                 self.arrays.forget(path.relative_to(self.root).as_posix())
+                if not any(one.is_dir() for one in path.parent.iterdir()):
+                    remove_folder(path.parent)
 
     def where(self) -> str:
         """Say how far the run had come when it was last written."""

@@ -20,7 +20,9 @@ from sterna.ground.values import HUGE, REAL
 from sterna.run.runtime import Runtime
 from sterna.search.search import Search
 from sterna.types import BoolArray, FloatArray
-from sterna.workers.point_errors import errors_at_point
+from sterna.workers.point_errors import Place, errors_at_point
+
+SEARCHING = Place("in a search for modes or missed mass")
 
 # Rows that are evaluated in one call, if this process evaluates them.
 ROWS = 4096
@@ -113,9 +115,9 @@ class TargetLandscape:
         copy: Copy = new_copy(self._rows if elsewhere else count, self._runtime.target.dimension)
         call, began = partial(function, self._block, *arrays), time.perf_counter()
         if elsewhere or count * self._seconds.get(function, 0.0) > SHARED_SECONDS:
-            self._runtime.on_replicas(0, copy, call)
+            self._runtime.on_replicas(0, copy, call, SEARCHING)
         else:
-            with errors_at_point(self._runtime.target, copy.states, copy.at_work):
+            with errors_at_point(self._runtime.target, copy, SEARCHING):
                 call(copy, 0, count, self._runtime.streams[0])
         # the best time counts, because others were disturbed
         seconds = (time.perf_counter() - began) / count

@@ -22,6 +22,8 @@ MAX_SEED = 2**63 - 1
 PATHS = ("auto", "prior", "fitted")
 # Where replicas may begin.
 STARTS = ("reference", "smc")
+# What becomes of a log-density that is NaN or +inf or raises.
+ON_ERROR = ("raise", "reject")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Options:
     """A number, an executor, a pool with a `map`, or None."""
     until: object = None
     max_seconds: object = None
+    on_error: object = "raise"
 
 
 def make_settings(options: Options) -> Settings:
@@ -95,7 +98,18 @@ def make_settings(options: Options) -> Settings:
         start=options.start,
         keep_log_likelihoods=check_flag("keep_log_likelihoods", options.keep_log_likelihoods),
         until=goal,
+        on_error=check_on_error(options.on_error),
     )
+
+
+def check_on_error(given: object) -> str:
+    """Return what becomes of a log-density that fails."""
+    if not isinstance(given, str) or given not in ON_ERROR:
+        raise OptionError(
+            f'on_error={given!r} is not known: a log-density that is NaN or +inf or raises ends the run with "raise", '
+            'and counts as -inf with "reject".'
+        )
+    return given
 
 
 def check_seconds(given: object) -> float | None:

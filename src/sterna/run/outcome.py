@@ -10,7 +10,7 @@ from sterna.result.sampled_target import sampled_target
 from sterna.run.fitted_runtime import along
 from sterna.run.goals import unreached
 from sterna.run.modes import find_modes
-from sterna.run.path_results import evaluations_of_paths, other_path, records_of, settings_of_result
+from sterna.run.path_results import evaluations_of_paths, failed_of_paths, other_path, records_of, settings_of_result
 from sterna.run.runtime import Runtime
 from sterna.run.search import check_at_end
 from sterna.run.state import RunState
@@ -54,6 +54,7 @@ def result_of(runtime: Runtime, state: RunState) -> Result:
         records=[_kept(record, state.settings.keep_log_likelihoods) for record in records_of(runtime, state)],
         evaluations=evaluations + check.evaluations,
         gradient_evaluations=gradients + check.gradients,
+        failed_evaluations=failed_of_paths(state),
         search=check,
         modes=find_modes(runtime, state, check.found, rounds[-1].log_evidence),
         why_path=state.why_path,

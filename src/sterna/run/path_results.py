@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from sterna.engine.record import Record
+from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.other_path import OtherPath
 from sterna.result.settings import Settings
 from sterna.run.fitted_runtime import along
@@ -11,7 +12,7 @@ from sterna.run.paths import OTHER_SEED
 from sterna.run.runtime import Runtime
 from sterna.run.search import n_journeys, points_of_draws
 from sterna.run.state import RunState
-from sterna.run.tune import summarise, total_evaluations
+from sterna.run.tune import summarise, total_evaluations, total_failed
 from sterna.search.mixture import Mixture
 from sterna.search.shares import lower_share
 
@@ -26,6 +27,12 @@ def evaluations_of_paths(state: RunState) -> tuple[int, int]:
         return own
     other = total_evaluations(state.beside)
     return own[0] + other[0], own[1] + other[1]
+
+
+def failed_of_paths(state: RunState) -> FailedEvaluations:
+    """Return the numbers of failed evaluations so far, along both paths."""
+    own = total_failed(state)
+    return own if state.beside is None else own + total_failed(state.beside)
 
 
 def settings_of_result(state: RunState) -> Settings:

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from sterna.engine.round import new_copy, refresh_some
+from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.text import count
 from sterna.run.blocks import Pause, never, run_blocks
 from sterna.run.fitted_runtime import along, price_of
@@ -24,12 +25,13 @@ from sterna.run.search import kept_draws, points_of_draws
 from sterna.run.search_for_modes import is_expensive, search_deeper, search_for_modes
 from sterna.run.start import begin_round, find_starting_points, first_guesses
 from sterna.run.state import RunState
-from sterna.run.tune import total_evaluations, tune
+from sterna.run.tune import total_evaluations, total_failed, tune
 from sterna.run.wander import wandered
 from sterna.search.mixture import Mixture, first_mixture, refitted, with_clouds, with_optima, with_places
 from sterna.search.search import Search
 from sterna.tuning.schedule import uniform_schedule
 from sterna.types import FloatArray, IntArray
+from sterna.workers.point_errors import Place
 
 # The path from the mixture begins when so many tuning rounds are left, and is on trial for so many.
 ROUNDS_OF_MIXTURE, TRIAL_ROUNDS = 5, 2
@@ -52,6 +54,8 @@ WANDERING, WANDERING_IF_EXPENSIVE = 0.02, 0.003
 
 # Places that are compared with the mixture at most.
 MAX_PLACES = 5000
+
+FITTING = Place("while the mixture was fitted again")
 
 # How long the path from the mixture runs before the other one has its turn.
 SECONDS_OF_TURN = 5.0
@@ -148,7 +152,7 @@ def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, has_more:
     settings = replace(after.settings, n_chains=n_chains, seed=after.settings.seed ^ OTHER_SEED)
     schedule, price = uniform_schedule(n_chains), price_of(found, runtime)
     copies = tuple(new_copy(n_chains, runtime.target.dimension) for _ in range(settings.n_copies))
-    find_starting_points(found, settings, copies)
+    find_starting_points(found, settings, schedule, copies)
     return begin_round(
         found,
         replace(
@@ -159,6 +163,7 @@ def _begin_fitted(runtime: Runtime, after: RunState, mixture: Mixture, has_more:
             copies=copies,
             rounds=(),
             evaluations=(0, 0),
+            failed=FailedEvaluations(),
             mixture=mixture,
             price=price,
             pace=_pace_of_trial(after, price, n_chains) if _is_trial(after) and not has_more else 1.0,
@@ -189,7 +194,7 @@ def _tune_both(runtime: Runtime, state: RunState) -> RunState:
         after = replace(after, mixture=mixture)
         fitted = along(runtime, mixture)
         for number, copy in enumerate(after.copies):
-            fitted.on_replicas(number, copy, partial(refresh_some, fitted.target.block))
+            fitted.on_replicas(number, copy, partial(refresh_some, fitted.target.block), FITTING)
     return replace(after, beside=_with_pace(runtime, after_beside, after))
 
 
@@ -261,6 +266,7 @@ def _prior_alone(runtime: Runtime, state: RunState, fitted: RunState, beside: Ru
             beside,
             settings=settings,
             evaluations=(own[0] + spent[0], own[1] + spent[1]),
+            failed=beside.failed + total_failed(state),
             why_path=f"from the reference; a fitted mixture was given up, {fitted.why_path}",
             pace=1.0,
             search=fitted.search,

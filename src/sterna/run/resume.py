@@ -25,6 +25,7 @@ from sterna.run.running import continue_run
 from sterna.run.runtime import Runtime
 from sterna.run.start import begin_round
 from sterna.run.state import RunState
+from sterna.run.tune import total_evaluations
 from sterna.storage.atomic import make_folder
 from sterna.storage.lock import locked
 from sterna.target.target import Target
@@ -64,7 +65,8 @@ def resume(
     more_scans
         Sample so many scans beyond those that the run has or had planned.
     more_rounds
-        Tune for so many further rounds. Sampling scans so far are discarded, because they were less tuned.
+        Tune for so many further rounds. Sampling scans so far are discarded, because they were less tuned, and if
+        neither their number nor goals were given, the new ones are as many as tuning took, and more for small errors.
     max_seconds
         End in good order after this time.
     workers, progress
@@ -130,8 +132,16 @@ class More:
         if not was_sampling:
             return state
         folder.remove_result()
-        beside = None if state.beside is None else begin_round(runtime, state.beside)
-        return replace(begin_round(along(runtime, state.mixture), state), beside=beside)
+        beside = None if state.beside is None else begin_round(runtime, _without_sampling(state.beside))
+        return replace(begin_round(along(runtime, state.mixture), _without_sampling(state)), beside=beside)
+
+
+def _without_sampling(state: RunState) -> RunState:
+    """Return the state from before the sampling phase, whose random numbers the next tuning round draws again."""
+    spent, copies = total_evaluations(state), state.before_sampling
+    before = total_evaluations(replace(state, copies=copies))
+    earlier = state.evaluations[0] + spent[0] - before[0], state.evaluations[1] + spent[1] - before[1]
+    return replace(state, copies=copies, evaluations=earlier)
 
 
 def _with_settings(state: RunState, settings: Any) -> RunState:

@@ -17,7 +17,7 @@ from sterna.result.result import Result
 from sterna.result.sampled_target import sampled_target
 from sterna.result.settings import Settings
 from sterna.run.blocks import Pause, never
-from sterna.run.continuation import check_fits, check_states
+from sterna.run.continuation import check_fits, check_states, with_room
 from sterna.run.display import Display
 from sterna.run.ends import Ends, ended_early
 from sterna.run.folder import RunFolder
@@ -25,7 +25,7 @@ from sterna.run.given import as_explorer
 from sterna.run.goals import check_names
 from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
-from sterna.run.options import Options, check_seconds, make_settings
+from sterna.run.options import Options, check_on_error, check_seconds, make_settings
 from sterna.run.origin import check_same, notes_on_versions, origin_of
 from sterna.run.outcome import finish
 from sterna.run.path_options import check_explorer, check_path
@@ -89,7 +89,7 @@ def continue_run(
     result, or the new state if the run paused again.
     """
     began = time.perf_counter()
-    prepared = target.prepare(state.cost)
+    prepared = target.prepare(state.cost, rejects=state.settings.on_error == "reject")
     if folder is not None:
         now = origin_of(prepared, options or Options(), explorer, None)
         check_same(folder.root, folder.origin, now, with_options=options is not None)
@@ -100,6 +100,7 @@ def continue_run(
             load_engine(runtime, state)
         runtime.restore_fitted(state.fitted)
         if folder is not None:
+            state = with_room(state, folder.root)
             check_states(runtime, state, folder.root)
         state = state if change is None else change(runtime, state)
         state = replace(state, seconds=state.seconds.with_compilation(time.perf_counter() - began))
@@ -151,7 +152,7 @@ def started(
     target: Target, options: Options, *, explorer: object = None, display: Display = SILENT
 ) -> Iterator[tuple[Runtime, RunState]]:
     """Open what a run needs of this process; yields it with the state before the first scan."""
-    prepared = target.prepare()
+    prepared = target.prepare(rejects=check_on_error(options.on_error) == "reject")
     began = time.perf_counter() - prepared.build_seconds
     workers = options.workers
     if workers is None and prepared.one_thread:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sterna.engine.program import EXPLORE
-from sterna.engine.round import Copy, Plan, draw_states
+from sterna.engine.round import Copy, Plan, draw_states, new_copy
 from sterna.engine.schemes import SCHEMES
 from sterna.explorers.base import Bound, Explorer
 from sterna.ground.compilation import address_of
@@ -16,7 +16,7 @@ from sterna.run.state import FittedDistribution, RunState
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray, IntArray, WordArray
 from sterna.workers.choice import Teams
-from sterna.workers.point_errors import errors_at_point
+from sterna.workers.point_errors import NOWHERE, Place, errors_at_point
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,21 @@ class Runtime:
         """Whether threads only wait for evaluations that are made elsewhere."""
         return any(team is not None and team.takes_every_scan for team in self.teams.teams)
 
-    def on_replicas(self, number: int, copy: Copy, function: Callable[..., None]) -> None:
+    def on_replicas(self, number: int, copy: Copy, function: Callable[..., None], place: Place = NOWHERE) -> None:
         """Call a function of some replicas of a copy on all of them, with the copy's team if it has one."""
         team = self.teams.teams[number]
         if team is not None:
-            team.apply(copy, function)
+            team.apply(copy, function, place)
             return
-        with errors_at_point(self.target, copy.states, copy.at_work):
+        with errors_at_point(self.target, copy, place):
             function(copy, 0, copy.chain_of.size, self.streams[number])
 
     def draw_reference(self, seed: int, n: int) -> FloatArray:
         """Return n independent draws from the reference."""
-        draws, at_work = np.zeros((n, self.target.dimension)), np.zeros(1, dtype=np.int64)
-        with errors_at_point(self.target, draws, at_work):
-            draw_states(self.target.block, seed, draws, at_work, self.streams[0])
+        draws = np.zeros((n, self.target.dimension))
+        copy = new_copy(1, self.target.dimension)._replace(states=draws)
+        with errors_at_point(self.target, copy, Place("while drawing from the reference")):
+            draw_states(self.target.block, seed, draws, copy.at_work, self.streams[0])
         return draws
 
     def plan(self, state: RunState) -> Plan:

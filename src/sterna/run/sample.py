@@ -48,6 +48,7 @@ def sample(
     keep_log_likelihoods: bool = False,
     until: Any = None,
     max_seconds: float | None = None,
+    on_error: str = "raise",
     seed: float | None = 1,
     workers: Any = None,
     vectorized: bool | str = False,
@@ -111,6 +112,11 @@ def sample(
     max_seconds
         End the run in good order after this time, tuning included. If no time is left to sample, the result has the
         draws of the last tuning round, and says so.
+    on_error
+        What becomes of a log-likelihood, or a log-density of your own reference, that is NaN or +inf or raises an
+        exception. "raise" ends the run with an error that names the point. "reject" counts it as -inf, a density of
+        zero, and the result counts such points (`result.failed_evaluations`): the run then samples the part of the
+        target without them. Draws, gradients, local changes, conditional distributions and moves must never raise.
     seed
         The same seed gives the same bits, whatever the number of workers (`n_copies="auto"` depends on it). An explorer
         that sterna chooses depends on the measured cost of an evaluation: name one for the same bits on other machines.
@@ -168,6 +174,7 @@ def sample(
         workers,
         until,
         max_seconds,
+        on_error,
     )
     read_target = partial(as_target, target, reference, data, vectorized, prior)
     about_seconds = SECONDS_FOR_PYMC if is_pymc(target) else None

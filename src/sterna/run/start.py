@@ -13,6 +13,7 @@ from sterna.engine.round import Copy, draw_states, end_scan, explore_some, find_
 from sterna.errors import InitialStateError
 from sterna.ground.compilation import compile_for
 from sterna.particles.start import start_by_particles
+from sterna.result.failed_evaluations import FailedEvaluations, described, failed_in
 from sterna.result.settings import Settings
 from sterna.run.checks import check_target
 from sterna.run.memory import check_memory, fits_memory
@@ -20,6 +21,7 @@ from sterna.run.runtime import Runtime
 from sterna.run.state import RunState, Seconds, Tuned
 from sterna.target.checks.data_names import check_data_names
 from sterna.types import FloatArray
+from sterna.workers.point_errors import Place
 
 # How many draws from the reference a replica tries before it starts where another one does.
 MAX_STARTING_DRAWS = 1000
@@ -62,25 +64,25 @@ def start_run(
     with runtime.display.working("compiling the engine", SECONDS_TO_COMPILE):
         nothing = np.zeros((n_chains, runtime.bound.n_parameters))
         load_engine(runtime, state_with(Tuned(schedule, nothing, schedule[1:], schedule, settings.explorations)))
-    find_starting_points(runtime, settings, copies)
+    find_starting_points(runtime, settings, schedule, copies)
     # an explorer may measure the cost of an evaluation here
     state = state_with(first_guesses(runtime, settings, schedule, copies))
     check_target(runtime, settings.seed, copies)
     particles = 0.0
     if settings.start == "smc":
         with runtime.display.working("running particles for the start"):
-            evaluations, more, particles = start_by_particles(runtime, settings.seed, schedule, copies)
-        state = replace(state, evaluations=evaluations, notes=state.notes + more)
+            evaluations, failed, more, particles = start_by_particles(runtime, settings.seed, schedule, copies)
+        state = replace(state, evaluations=evaluations, failed=failed, notes=state.notes + more)
     return replace(state, seconds=Seconds(compile=time.perf_counter() - began - particles, tuning=particles))
 
 
-def find_starting_points(runtime: Runtime, settings: Settings, copies: tuple[Copy, ...]) -> None:
+def find_starting_points(runtime: Runtime, settings: Settings, schedule: FloatArray, copies: tuple[Copy, ...]) -> None:
     """Give each replica a starting point of positive likelihood; one that finds none starts where another does."""
     target = runtime.target
     found: list[tuple[FloatArray, FloatArray]] = []
     for number, copy in enumerate(copies):
         search = partial(find_start, target.block, settings.seed, MAX_STARTING_DRAWS, number)
-        runtime.on_replicas(number, copy, search)
+        runtime.on_replicas(number, copy, search, Place("while looking for starting points", number, schedule))
         good = copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf
         found += [(copy.states[j].copy(), copy.log_densities[j, :2].copy()) for j in np.flatnonzero(good)]
     if not found:
@@ -90,11 +92,22 @@ def find_starting_points(runtime: Runtime, settings: Settings, copies: tuple[Cop
         raise InitialStateError(
             f"The likelihood is zero (log_likelihood = {zero}) at all of {tries} draws from the reference, so the run "
             "cannot start. Check the likelihood at a point where it must be positive, or use a narrower reference."
-            f"{target.odd_data}"
+            f"{target.odd_data}{_failures_at_start(runtime, copies)}"
         )
     for copy in copies:
         for j in np.flatnonzero(copy.log_densities[:, LOG_LIKELIHOOD] == -np.inf):
             copy.states[j], copy.log_densities[j, :2] = found[j % len(found)]
+
+
+def _failures_at_start(runtime: Runtime, copies: tuple[Copy, ...]) -> str:
+    """Say how often a likelihood failed that counts as zero there, and how to see why."""
+    failed = sum((failed_in(copy.log_densities) for copy in copies), FailedEvaluations())
+    if not runtime.target.rejects or failed.of_likelihood == 0:
+        return ""
+    return (
+        f" {failed.of_likelihood} of these evaluations failed ({described('likelihood', failed)}) and counted as "
+        'zero, because of on_error="reject": on_error="raise" shows the first failure.'
+    )
 
 
 def first_guesses(runtime: Runtime, settings: Settings, schedule: FloatArray, copies: tuple[Copy, ...]) -> Tuned:
@@ -127,11 +140,19 @@ def begin_round(runtime: Runtime, state: RunState) -> RunState:
         state,
         n_scans=n_scans,
         layout=layout,
+        before_sampling=tuple(map(copy_of, state.copies)) if state.is_sampling else (),
         statistics=tuple(np.zeros((n_chains, runtime.bound.n_row)) for _ in state.copies),
         records=tuple(new_record(n_scans, layout, n_chains, dimension, kept, thin) for _ in state.copies),
         scans_done=np.zeros(settings.n_copies, dtype=np.int64),
         seconds=replace(state.seconds, this_round=0.0),
+        # the scans before may have ended, such as a burn-in
+        ended_by="",
     )
+
+
+def copy_of(copy: Copy) -> Copy:
+    """Return a copy of a copy's arrays, in which compiled code then does not write."""
+    return Copy._make(np.array(part) for part in copy)
 
 
 def _first_scans(runtime: Runtime, state: RunState) -> int:

@@ -11,6 +11,7 @@ from functools import partial
 from sterna.engine.record import Layout, Record
 from sterna.engine.round import Copy
 from sterna.explorers.cost import Cost
+from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.settings import Settings
 from sterna.search.mixture import Mixture
 from sterna.search.search import Search
@@ -108,8 +109,12 @@ class RunState:
     """Number of scans for which the records of the round under way have room; while sampling they are extended."""
     layout: Layout = field(default_factory=partial(Layout, 1, 1))
     """Where the batches of the round's records end."""
+    before_sampling: tuple[Copy, ...] = ()
+    """While sampling, the copies as they were when it began, from which further tuning rounds would go on."""
     ended_by: str = ""
     """What has ended the run, one of `sterna.result.ending.ENDINGS`; empty while it has not ended."""
+    failed: FailedEvaluations = field(default_factory=FailedEvaluations)
+    """Failed evaluations of replicas that no longer exist; the others count their own."""
 
     @property
     def is_sampling(self) -> bool:

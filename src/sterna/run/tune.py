@@ -8,6 +8,7 @@ import numpy as np
 from sterna.engine.program import EVALUATIONS, GRADIENTS, LOG_LIKELIHOOD
 from sterna.engine.round import Copy, nearest_chains, refresh_some, resized
 from sterna.errors import EvaluationError
+from sterna.result.failed_evaluations import FailedEvaluations, failed_in
 from sterna.result.text import count
 from sterna.run.runtime import Runtime
 from sterna.run.search import search_after_tuning
@@ -19,6 +20,7 @@ from sterna.tuning.lineages import ancestors_of
 from sterna.tuning.rounds import Round, summarise_round
 from sterna.tuning.schedule import update_schedule
 from sterna.types import FloatArray
+from sterna.workers.point_errors import Place
 
 # Trials of explorers end when so many tuning rounds are left.
 ROUNDS_AFTER_TRIALS = 2
@@ -78,6 +80,7 @@ def tune(runtime: Runtime, state: RunState, is_main: bool = True) -> RunState:
             copies=copies,
             rounds=rounds,
             evaluations=evaluations,
+            failed=state.failed if copies is state.copies else total_failed(state),
             notes=state.notes + notes,
         ),
     )
@@ -160,6 +163,11 @@ def total_evaluations(state: RunState) -> tuple[int, int]:
     return state.evaluations[0] + int(counts[0]), state.evaluations[1] + int(counts[1])
 
 
+def total_failed(state: RunState) -> FailedEvaluations:
+    """Return the numbers of failed evaluations so far, which count as densities of zero."""
+    return sum((failed_in(copy.log_densities) for copy in state.copies), state.failed)
+
+
 def _refit(runtime: Runtime, state: RunState, copies: tuple[Copy, ...]) -> None:
     """Fit the reference to the target chain's draws of all copies, and evaluate all replicas again."""
     fitted = runtime.target.fitted
@@ -168,10 +176,11 @@ def _refit(runtime: Runtime, state: RunState, copies: tuple[Copy, ...]) -> None:
         return
     carry = fitted.refit(draws)
     runtime.teams.send_functions_again()
+    place = Place(f"when the reference was fitted after round {state.round_number} of tuning")
     for number, copy in enumerate(copies):
         copy.states[:] = carry(copy.states)
         good = copy.log_densities[:, LOG_LIKELIHOOD] > -np.inf
-        runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block))
+        runtime.on_replicas(number, copy, partial(refresh_some, runtime.target.block), place)
         # rounding may put a state beyond an edge of the support, where only the reference chain may be
         lost = good & (copy.log_densities[:, LOG_LIKELIHOOD] == -np.inf)
         kept = np.flatnonzero(good & ~lost)

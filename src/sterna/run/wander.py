@@ -17,6 +17,9 @@ from sterna.ground.compilation import compile_for
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.types import FloatArray, IntArray
+from sterna.workers.point_errors import Place
+
+WANDERING = Place("while replicas wandered over the target, to widen the mixture")
 
 # The copy numbers of replicas at their own chains and at the target; nothing else has them.
 SPREADING, STAYING = 1 << 44, (1 << 44) + 1
@@ -47,16 +50,17 @@ def wandered(runtime: Runtime, state: RunState, budget: int) -> tuple[FloatArray
     at_target = _replicas(copy.states)
     statistics = np.zeros((count + 1, runtime.bound.n_row))
     compile_for(explore_some, staying, statistics, 1, STAYING, copy, 0, 1, runtime.streams[0])
-    runtime.on_replicas(0, copy, partial(refresh_some, staying.block))
+    runtime.on_replicas(0, copy, partial(refresh_some, staying.block), WANDERING)
     visited, scan, every = [copy.states[:0]], 0, SPREAD
     while sum(_spent(runtime, one) for one in (copy, at_target)) < budget:
         for _ in range(SPREAD):
             scan += 1
-            runtime.on_replicas(0, copy, partial(explore_some, spreading, statistics, scan, SPREADING))
+            runtime.on_replicas(0, copy, partial(explore_some, spreading, statistics, scan, SPREADING), WANDERING)
         at_target.states[:] = copy.states
-        runtime.on_replicas(0, at_target, partial(refresh_some, staying.block))
+        runtime.on_replicas(0, at_target, partial(refresh_some, staying.block), WANDERING)
         for stayed in range(1, STAY + 1):
-            runtime.on_replicas(0, at_target, partial(explore_some, staying, statistics, scan * STAY + stayed, STAYING))
+            explore = partial(explore_some, staying, statistics, scan * STAY + stayed, STAYING)
+            runtime.on_replicas(0, at_target, explore, WANDERING)
             if stayed > STAY - KEPT and scan % every == 0:
                 visited.append(at_target.states.copy())
         if len(visited) * count > MAX_STATES:

@@ -6,8 +6,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sterna.errors import StorageError
+from sterna.storage.atomic import make_folder
 from sterna.storage.document import Arrays
-from sterna.storage.growing import SavedRows, append_rows, make_group, read_rows, write_last_rows
+from sterna.storage.growing import SavedRows, append_rows, chunk_rows_of, make_group, read_rows, write_last_rows
 
 # What a name in a file of tensors begins with, if it is that of rows that do not fill a chunk.
 LAST = "last rows of "
@@ -29,23 +30,23 @@ class ArrayFolder:
     """A folder with growing arrays; remembers which chunks are on disk."""
 
     root: Path
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Of all groups, for other tools."""
     saved: dict[str, SavedRows] = field(default_factory=dict)
-
-    def make_groups(self, path: str, attributes: Mapping[str, Any]) -> None:
-        """Make the folders that lead to arrays, unless they are there."""
-        if not (self.root / path / ".zgroup").exists():
-            for part in [*PurePosixPath(path).parents][:-1]:
-                make_group(self.root / part, {})
-            make_group(self.root / path, attributes)
+    made: set[str] = field(default_factory=set)
+    """The paths of arrays whose folders are there."""
 
     def take(self, arrays: Arrays, places: Mapping[str, Place]) -> tuple[dict[str, Any], Arrays]:
         """Write full chunks of arrays, and return what describes them and all arrays with the last rows instead."""
         described, rest = {}, {name: array for name, array in arrays.items() if name not in places}
         for name, place in places.items():
-            array, before = arrays[name], self.saved.get(place.path)
+            array = arrays[name]
+            before = self.saved.get(place.path) or SavedRows(0, chunk_rows_of(array), ())
+            if place.rows >= before.chunk_rows:
+                self._make_folders(place.path)
             self.saved[place.path] = append_rows(self.root / place.path, array, place.rows, before, place.dims)
             now = self._now(place)
-            described[name] = {"path": place.path, "room": len(array), **asdict(now)}
+            described[name] = {"path": place.path, **asdict(now)}
             rest[LAST + name] = array[now.in_chunks : now.rows]
         return described, rest
 
@@ -57,21 +58,32 @@ class ArrayFolder:
     def finish(self, arrays: Arrays, places: Mapping[str, Place]) -> None:
         """Let other tools see the last rows too."""
         for name, place in places.items():
+            self._make_folders(place.path)
             write_last_rows(self.root / place.path, arrays[name], self._now(place), place.dims)
 
+    def _make_folders(self, path: str) -> None:
+        """Make the folder of an array and the groups that lead to it; most arrays of short rounds need none."""
+        if path not in self.made:
+            for part in [*PurePosixPath(path).parents][-2::-1]:
+                if not (self.root / part / ".zgroup").exists():
+                    make_group(self.root / part, self.attributes)
+            make_folder(self.root / path)
+            self.made.add(path)
+
     def give_back(self, described: Mapping[str, Any], arrays: Arrays) -> Arrays:
-        """Return all arrays whole, with room for as many rows as they had."""
+        """Return all arrays, with the rows that were saved."""
         found = {name: array for name, array in arrays.items() if not name.startswith(LAST)}
         for name, entry in described.items():
             saved = SavedRows(int(entry["rows"]), int(entry["chunk_rows"]), tuple(entry["checksums"]))
             path = _checked(entry["path"])
             self.saved[path] = saved
-            found[name] = read_rows(self.root / path, saved, arrays[LAST + name], int(entry["room"]))
+            found[name] = read_rows(self.root / path, saved, arrays[LAST + name])
         return found
 
     def forget(self, group: str) -> None:
         """Forget arrays whose group was removed."""
         self.saved = {path: saved for path, saved in self.saved.items() if not path.startswith(group + "/")}
+        self.made = {path for path in self.made if not path.startswith(group + "/")}
 
 
 def _checked(path: str) -> str:

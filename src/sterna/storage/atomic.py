@@ -14,25 +14,30 @@ PART = ".part"
 Bytes = bytes | memoryview
 
 
-def write_file(path: Path, pieces: Iterable[Bytes]) -> None:
-    """Write a file, or leave what was there before if anything goes wrong."""
+def write_file(path: Path, pieces: Iterable[Bytes], durable: bool = True) -> None:
+    """Write a file, or leave what was there before if anything goes wrong.
+
+    What is not needed to go on with a run need not be `durable`: a power failure may take its newest content.
+    """
     part = path.with_name(path.name + PART)
     try:
-        _write_through(part, pieces)
+        _write(part, pieces, durable)
         os.replace(part, path)
     except BaseException:
         _remove(part)
         raise
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
 
 
-def _write_through(path: Path, pieces: Iterable[Bytes]) -> None:
-    """Write a file to the disk itself, not only to the cache of the system."""
+def _write(path: Path, pieces: Iterable[Bytes], durable: bool) -> None:
+    """Write a file to the disk itself if it shall be durable, and not only to the cache of the system."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
         for piece in pieces:
             _write_all(descriptor, memoryview(piece).cast("B"))
-        os.fsync(descriptor)
+        if durable:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -1,7 +1,8 @@
 """Arrays on disk that grow along their first axis: a chunk is written once it is full, and never changed after that.
 
 They follow the Zarr format, version 2, without compression: a folder for each array, with its shape and type in JSON
-and the bytes of each chunk in a file of its own. `xarray.open_zarr`, `zarr` and other tools read them.
+and the bytes of each chunk in a file of its own. `xarray.open_zarr`, `zarr` and other tools read them. sterna itself
+reads chunks alone, so that what describes them to other tools need not be durable.
 """
 
 import hashlib
@@ -52,24 +53,20 @@ def row_bytes(array: NDArray[Any]) -> int:
 def make_group(folder: Path, attributes: Mapping[str, Any]) -> None:
     """Make a folder for arrays, with attributes that other tools show."""
     make_folder(folder)
-    write_json(folder / ".zattrs", dict(attributes))
-    write_json(folder / ".zgroup", {"zarr_format": 2})
+    if attributes:
+        write_json(folder / ".zattrs", dict(attributes), durable=False)
+    write_json(folder / ".zgroup", {"zarr_format": 2}, durable=False)
 
 
-def append_rows(
-    folder: Path, array: NDArray[Any], rows: int, before: SavedRows | None, dims: Sequence[str]
-) -> SavedRows:
+def append_rows(folder: Path, array: NDArray[Any], rows: int, found: SavedRows, dims: Sequence[str]) -> SavedRows:
     """Write the chunks that the first `rows` rows of an array fill and that are not on disk yet."""
-    found = SavedRows(0, chunk_rows_of(array), ()) if before is None else before
     per_chunk, checksums = found.chunk_rows, [*found.checksums]
-    if before is None:
-        make_folder(folder)
     while rows // per_chunk > len(checksums):
         number = len(checksums)
         content = bytes_of(array[number * per_chunk : (number + 1) * per_chunk])
         write_file(_chunk(folder, array, number), [content])
         checksums.append(hashlib.sha256(content).hexdigest())
-    if before is None or len(checksums) > len(found.checksums):
+    if len(checksums) > len(found.checksums):
         _describe(folder, array, len(checksums) * per_chunk, per_chunk, dims)
     return SavedRows(rows, per_chunk, tuple(checksums))
 
@@ -83,23 +80,22 @@ def write_last_rows(folder: Path, array: NDArray[Any], saved: SavedRows, dims: S
     _describe(folder, array, saved.rows, saved.chunk_rows, dims)
 
 
-def read_rows(folder: Path, saved: SavedRows, last: NDArray[Any], room: int) -> NDArray[Any]:
-    """Return an array of `room` rows, the first of which were saved: those in full chunks, then the last ones."""
-    if saved.rows - saved.in_chunks != len(last) or saved.rows > room:
+def read_rows(folder: Path, saved: SavedRows, last: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows that were saved: those in full chunks, then the last ones."""
+    if saved.chunk_rows < 1 or saved.rows - saved.in_chunks != len(last):
         raise StorageError(f"{folder} is damaged: its number of rows is another.")
-    found = np.zeros((room, *last.shape[1:]), dtype=last.dtype)
-    for number, checksum in enumerate(saved.checksums):
-        rows = found[number * saved.chunk_rows : (number + 1) * saved.chunk_rows]
-        rows[:] = _read_chunk(_chunk(folder, found, number), rows, checksum)
-    found[saved.in_chunks : saved.rows] = last
-    return found
+    chunks = [
+        _read_chunk(_chunk(folder, last, number), last, saved.chunk_rows, checksum)
+        for number, checksum in enumerate(saved.checksums)
+    ]
+    return np.concatenate([*chunks, last])
 
 
-def _read_chunk(path: Path, like: NDArray[Any], checksum: str) -> NDArray[Any]:
+def _read_chunk(path: Path, like: NDArray[Any], rows: int, checksum: str) -> NDArray[Any]:
     content = _read(path)
-    if hashlib.sha256(content).hexdigest() != checksum or len(content) != like.nbytes:
+    if hashlib.sha256(content).hexdigest() != checksum or len(content) != rows * row_bytes(like):
         raise StorageError(f"{path} is damaged: its checksum is another.")
-    return np.frombuffer(content, dtype=like.dtype).reshape(like.shape)
+    return np.frombuffer(content, dtype=like.dtype).reshape((rows, *like.shape[1:]))
 
 
 def _read(path: Path) -> bytes:
@@ -116,23 +112,24 @@ def _chunk(folder: Path, array: NDArray[Any], number: int) -> Path:
 def _describe(folder: Path, array: NDArray[Any], rows: int, chunk_rows: int, dims: Sequence[str]) -> None:
     """Say what the array is; the last, because readers then never see a chunk that is missing."""
     shape = array.shape[1:]
-    write_json(folder / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims)})
+    write_json(folder / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims)}, durable=False)
     description = {
         "zarr_format": 2,
         "shape": [rows, *shape],
         "chunks": [chunk_rows, *(max(1, size) for size in shape)],
         "dtype": array.dtype.str,
         "compressor": None,
-        "fill_value": 0,
+        # with 0, xarray would take zeros for missing values
+        "fill_value": None,
         "order": "C",
         "filters": None,
     }
-    write_json(folder / ".zarray", description)
+    write_json(folder / ".zarray", description, durable=False)
 
 
-def write_json(path: Path, content: object) -> None:
+def write_json(path: Path, content: object, durable: bool = True) -> None:
     """Write a JSON document, indented for readers."""
-    write_file(path, [json.dumps(content, indent=1, allow_nan=False).encode()])
+    write_file(path, [json.dumps(content, indent=1, allow_nan=False).encode()], durable)
 
 
 def bytes_of(array: NDArray[Any]) -> memoryview:

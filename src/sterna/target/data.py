@@ -40,7 +40,8 @@ class Data:
 
     def block(self, dimension: int) -> IntArray:
         """Return a block of addresses and shapes, behind the head that `sterna.engine.callback` reads."""
-        words = [0] * callback.DIMENSION + [dimension]
+        words = [0] * callback.HEAD
+        words[callback.DIMENSION] = dimension
         for array in self.arrays.values():
             words += [array.ctypes.data, *array.shape]
         return np.array(words, dtype=np.int64)

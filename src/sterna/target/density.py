@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sterna.engine import callback
+from sterna.engine.failures import guarded_log_likelihood, guarded_log_reference
 from sterna.engine.program import LOG_DENSITY
 from sterna.reference.sticks import stick_log_jacobian
 from sterna.target.arguments import (
@@ -22,9 +23,22 @@ from sterna.target.vectorized import Vectorized, batch_entry, vectorized_functio
 from sterna.types import FloatArray
 
 LIKELIHOOD = EntryPoint(
-    LOG_DENSITY, callback.python_log_likelihood, "log_likelihood", callback.LIKELIHOOD, movable=True
+    LOG_DENSITY,
+    callback.python_log_likelihood,
+    "log_likelihood",
+    callback.LIKELIHOOD,
+    movable=True,
+    guard=guarded_log_likelihood,
+    guarded_slot=callback.GUARDED_LIKELIHOOD,
 )
-REFERENCE = EntryPoint(LOG_DENSITY, callback.python_log_reference, "log_reference", callback.REFERENCE)
+REFERENCE = EntryPoint(
+    LOG_DENSITY,
+    callback.python_log_reference,
+    "log_reference",
+    callback.REFERENCE,
+    guard=guarded_log_reference,
+    guarded_slot=callback.GUARDED_REFERENCE,
+)
 
 
 def likelihood(

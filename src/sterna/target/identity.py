@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -120,6 +121,9 @@ class Content:
         kind = type(value)
         if kind is type or kind is ModuleType:
             return "named", getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__class__.__name__)
+        if kind.__module__.startswith("sterna.") and is_dataclass(value):
+            # an explorer or a distribution, which may hold functions of the user
+            return kind.__qualname__, {one.name: self.of(getattr(value, one.name)) for one in fields(value)}
         if is_installed(kind):
             return kind.__module__, kind.__qualname__, self._of_numbers(value)
         classes = [one for one in kind.__mro__ if not is_installed(one)]

@@ -26,6 +26,7 @@ from sterna.target.data import Inputs, suspicious_entries, with_captured
 from sterna.target.definition import Definition
 from sterna.target.failures import find_failure
 from sterna.target.gradient import LIKELIHOOD_GRADIENT, REFERENCE_GRADIENT
+from sterna.target.guarded import guarded
 from sterna.target.move import own_move
 from sterna.target.user_function import EnteredFunction, PythonForm, UserFunction, enter
 from sterna.types import FloatArray, IntArray
@@ -55,8 +56,10 @@ class PreparedTarget:
     mixture: FloatArray | None = None
     """The fitted mixture with which the path begins, if it begins with one (`MixtureTarget`)."""
 
-    def __init__(self, definition: Definition, cost: Cost | None = None) -> None:
+    def __init__(self, definition: Definition, cost: Cost | None = None, rejects: bool = False) -> None:
         self._definition = definition
+        self.rejects = rejects
+        """Whether a log-density that fails at a point counts as zero there, and is counted."""
         self._inputs = definition.inputs.for_one_run()
         self.measured_cost = cost
         """What an evaluation costs, if that was given or has been asked for."""
@@ -67,7 +70,7 @@ class PreparedTarget:
         self._data_of_explorers: list[tuple[Inputs, IntArray]] = []
         self._data_block = self._inputs.data.block(self.dimension)
         fields: dict[str, Any] = {"is_ratio": 0, **NO_ADDRESSES, **definition.tables}
-        self.stop = new_stop()
+        self.stop = new_stop(rejects)
         """By which the run is interrupted inside compiled code."""
         self.program = Program(dimension=self.dimension, data=self._data_block.ctypes.data, stop=self.stop, **fields)
         self.block = self.program.block()
@@ -77,6 +80,8 @@ class PreparedTarget:
         """Put functions into the program, and the handles of those that run as Python into the data block."""
         if self._inputs is not self._definition.inputs:
             functions = [one.with_inputs(self._inputs) for one in functions]
+        if self.rejects:
+            functions = [guarded(one, self._data_block) for one in functions]
         self._functions += functions
         for one in functions:
             if one.entry.handle != 0:

@@ -144,9 +144,12 @@ class Target:
         # for evaluations and explorers outside of a run; every run has its own
         self._own = PreparedTarget(definition)
 
-    def prepare(self, cost: Cost | None = None) -> PreparedTarget:
-        """Make the target ready for one run, which may change what it gets; a cost that is given is not measured."""
-        return PreparedTarget(self._definition, cost)
+    def prepare(self, cost: Cost | None = None, rejects: bool = False) -> PreparedTarget:
+        """Make the target ready for one run, which may change what it gets; a cost that is given is not measured.
+
+        With `rejects`, log-densities that are NaN or +inf or raise count as -inf.
+        """
+        return PreparedTarget(self._definition, cost, rejects)
 
     def with_notes(self, *notes: str) -> Target:
         """Return the same target with more notes for reports."""

@@ -35,6 +35,10 @@ class EntryPoint:
     """Where the data block holds the handle of a function that runs as Python."""
     movable: bool = False
     """Whether workers may evaluate it. It may be expensive; a prior and draws from it are evaluated by the run."""
+    guard: object = None
+    """Of a log-density: what calls the compiled function without raising (`sterna.target.guarded`)."""
+    guarded_slot: int = -1
+    """Where the data block holds the address of the compiled function that the guard calls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +82,7 @@ class EnteredFunction:
         """Return the function for inputs in other memory: compiled code serves them all."""
         if self.python_form is None:
             return self
-        form = self.function.python_form(inputs)
-        return _owning(replace(self, entry=self.entry._replace(handle=callback.register(form)), python_form=form))
+        return reentered(self, self.function.python_form(inputs))
 
 
 def enter_compiled(function: UserFunction, inputs: Inputs) -> EnteredFunction:
@@ -99,6 +102,12 @@ def enter(function: UserFunction, inputs: Inputs, compile: bool = True) -> Enter
         notes = (f"{function.label} runs as Python, not compiled: {reason}.",) if str(reason) else ()
         entry = Entry(address_of(point.callback, point.signature), callback.register(form), notes)
         return _owning(EnteredFunction(function, entry, point.callback, form))
+
+
+def reentered(entered: EnteredFunction, form: PythonForm) -> EnteredFunction:
+    """Return a function that runs as Python with another form, under a handle of its own."""
+    entry = entered.entry._replace(handle=callback.register(form))
+    return _owning(replace(entered, entry=entry, python_form=form))
 
 
 def _owning(entered: EnteredFunction) -> EnteredFunction:

@@ -15,11 +15,11 @@ from greenlet import getcurrent, greenlet
 
 from sterna.engine import callback
 from sterna.engine.interrupts import check_interrupts, interruptible, uninterrupted
-from sterna.engine.round import Copy
+from sterna.engine.round import Copy, new_at_work
 from sterna.ground.streams import new_stream
 from sterna.target.prepared import PreparedTarget
 from sterna.types import FloatArray, WordArray
-from sterna.workers.point_errors import errors_at_point
+from sterna.workers.point_errors import NOWHERE, Place, errors_at_point
 
 # What a function returns for a point: a number, or a gradient.
 Answer = float | FloatArray
@@ -59,12 +59,12 @@ class BatchTeam:
         self.widest_first = sorted(dict.fromkeys(batches.values()), key=lambda batch: -len(batch.handles))
         self.streams: list[WordArray] = []
 
-    def apply(self, copy: Copy, function: Callable[..., None]) -> None:
+    def apply(self, copy: Copy, function: Callable[..., None], place: Place = NOWHERE) -> None:
         """Call `function(copy, first, last, stream)` on every replica."""
         size = copy.chain_of.size
         self.streams += [new_stream() for _ in range(size - len(self.streams))]
         # this greenlet is their parent: what they raise arrives here
-        replicas = [Replica(partial(self._explore, copy, function, k)) for k in range(size)]
+        replicas = [Replica(partial(self._explore, copy, function, place, k)) for k in range(size)]
         with callback.override({handle: partial(ask, handle) for handle in self.batches}):
             try:
                 for replica in replicas:
@@ -76,9 +76,9 @@ class BatchTeam:
                 if any(replicas):
                     end_replicas(replicas)
 
-    def _explore(self, copy: Copy, function: Callable[..., None], k: int) -> None:
-        part = copy._replace(at_work=np.zeros(1, dtype=np.int64))
-        with errors_at_point(self.target, part.states, part.at_work):
+    def _explore(self, copy: Copy, function: Callable[..., None], place: Place, k: int) -> None:
+        part = copy._replace(at_work=new_at_work())
+        with errors_at_point(self.target, part, place):
             function(part, k, k + 1, self.streams[k])
 
     def _answer(self, waiting: list[Replica], size: int) -> None:

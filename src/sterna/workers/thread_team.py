@@ -3,16 +3,15 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Protocol
-
-import numpy as np
 
 from sterna.engine import callback
 from sterna.engine.interrupts import SECONDS_BETWEEN_LOOKS, check_interrupts
-from sterna.engine.round import Copy
+from sterna.engine.round import Copy, new_at_work
 from sterna.ground.streams import new_stream
 from sterna.target.prepared import PreparedTarget
-from sterna.workers.point_errors import errors_at_point
+from sterna.workers.point_errors import NOWHERE, Place, errors_at_point
 
 # A scan is cut into this many parts for each thread, because replicas do not all take the same time.
 PARTS_PER_THREAD = 4
@@ -43,11 +42,12 @@ class ThreadTeam:
         self.takes_every_scan = remote is not None
         """Whether the team must run all scans; otherwise only those that are worth waking threads for."""
 
-    def apply(self, copy: Copy, function: Callable[..., None]) -> None:
+    def apply(self, copy: Copy, function: Callable[..., None], place: Place = NOWHERE) -> None:
         """Call `function(copy, first, last, stream)` on parts of the replicas, and wait for all of them."""
         size = copy.chain_of.size
         step = 1 if self.remote is not None else -(-size // (PARTS_PER_THREAD * self.n_threads))
-        futures = [self.pool.submit(self._part, copy, function, k, min(k + step, size)) for k in range(0, size, step)]
+        part = partial(self._part, copy, function, place)
+        futures = [self.pool.submit(part, k, min(k + step, size)) for k in range(0, size, step)]
         try:
             wait_for(futures)
         except BaseException:
@@ -57,11 +57,11 @@ class ThreadTeam:
             wait(futures)
             raise
 
-    def _part(self, copy: Copy, function: Callable[..., None], first: int, last: int) -> None:
+    def _part(self, copy: Copy, function: Callable[..., None], place: Place, first: int, last: int) -> None:
         if not hasattr(self.thread, "stream"):
             self.thread.stream = new_stream()
-        part = copy._replace(at_work=np.zeros(1, dtype=np.int64))
-        with errors_at_point(self.target, part.states, part.at_work):
+        part = copy._replace(at_work=new_at_work())
+        with errors_at_point(self.target, part, place):
             if self.remote is None:
                 function(part, first, last, self.thread.stream)
                 return

@@ -304,6 +304,9 @@ def log_joint(
     if not kinetic < math.inf:
         return -math.inf, -math.inf, -math.inf, -math.inf
     state = state_of(line, point, x)
+    if line.way == PLAIN:
+        # not needed here, but an error reports the state
+        put_back(line, point, x)
     reference = log_reference(program, state, log_densities)
     if reference == -math.inf:
         return -math.inf, -math.inf, -math.inf, -math.inf

@@ -9,8 +9,8 @@ import numpy as np
 
 from sterna.engine.evaluation import evaluate
 from sterna.engine.interrupts import check_interrupts
-from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE, N_LOG_DENSITIES
-from sterna.engine.round import draw_states
+from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE
+from sterna.engine.round import REPLICA, draw_states, new_copy
 from sterna.errors import Error, describe
 from sterna.ground.streams import new_stream
 from sterna.result.check_report import NOT_CHECKED, PROBLEM, CheckRow
@@ -82,9 +82,10 @@ class Subject:
 
 def draw_reference(target: PreparedTarget, seed: int, n: int) -> FloatArray:
     """Return n independent draws from the reference."""
-    draws, at_work = np.zeros((n, target.dimension)), np.zeros(1, dtype=np.int64)
-    with errors_at_point(target, draws, at_work):
-        draw_states(target.block, seed, draws, at_work, new_stream())
+    draws = np.zeros((n, target.dimension))
+    copy = new_copy(1, target.dimension)._replace(states=draws)
+    with errors_at_point(target, copy):
+        draw_states(target.block, seed, draws, copy.at_work, new_stream())
     return draws
 
 
@@ -123,14 +124,13 @@ def _number_of_draws(target: PreparedTarget, seed: int, seconds: float) -> int:
 
 def evaluated(target: PreparedTarget, states: FloatArray) -> tuple[FloatArray, str]:
     """Return (log-reference, log-likelihood) at states, and what went wrong at the first that failed."""
-    at_work, found = np.zeros(1, dtype=np.int64), np.full((len(states), 2), np.nan)
-    log_densities = np.zeros(N_LOG_DENSITIES)
+    copy, found = new_copy(len(states), states.shape[1])._replace(states=states), np.full((len(states), 2), np.nan)
     try:
-        with errors_at_point(target, states, at_work):
+        with errors_at_point(target, copy):
             for k, state in enumerate(states):
-                at_work[0] = k
-                evaluate(target.block, np.ascontiguousarray(state), log_densities)
-                found[k] = log_densities[LOG_REFERENCE], log_densities[LOG_LIKELIHOOD]
+                copy.at_work[REPLICA] = k
+                evaluate(target.block, np.ascontiguousarray(state), copy.log_densities[k])
+                found[k] = copy.log_densities[k, LOG_REFERENCE], copy.log_densities[k, LOG_LIKELIHOOD]
     except Error as error:
         return found, str(error)
     return found, ""

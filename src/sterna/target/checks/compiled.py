@@ -6,6 +6,7 @@ the values that a function captured when the target was made.
 
 import dis
 import inspect
+import math
 import time
 from collections.abc import Sequence
 from types import FunctionType, TracebackType
@@ -103,6 +104,8 @@ def _compare(
             raise type(error)(f"{error} This happened at {target.describe_point(state)}.") from None
         except ArithmeticError as error:
             _raise(target, entered, state, f"raises {describe(error)}", float(value))
+        if target.rejects and plain is not None and not plain < math.inf:
+            plain = -math.inf
         if plain is not None and differ_for(target, float(value), plain):
             if not _amplifies_rounding(target, column, state, float(value), abs(plain - float(value))):
                 _raise(target, entered, state, f"returns {plain!r}", float(value))
