@@ -29,7 +29,7 @@ from sterna.tuning.rounds import MIN_RESTARTS_FOR_ERROR, Round
 
 # By how much predictions are off, as a factor: of runs that were made to their end, of those whose tuning was nearly
 # done, and of others. `bench/check_times.py` measures it.
-WHOLE, NEAR, FAR = 1.2, 1.5, 4.0
+WHOLE, NEAR, FAR = 1.3, 1.5, 4.0
 
 # Rounds of fewer scans do not tell how many chains later ones will have, nor how large the error is.
 MIN_SCANS = 128
