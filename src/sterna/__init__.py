@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sterna.reference.space import Real as Real
     from sterna.reference.space import Simplex as Simplex
     from sterna.result.result import Result as Result
+    from sterna.run.check.check import check as check
     from sterna.run.load import load as load
     from sterna.run.resume import resume as resume
     from sterna.run.sample import sample as sample
@@ -87,6 +88,7 @@ else:
         "reference.reference": "Reference",
         "reference.space": "Angle Binary Integer Real Simplex",
         "result.result": "Result",
+        "run.check.check": "check",
         "run.load": "load",
         "run.resume": "resume",
         "run.sample": "sample",

@@ -97,6 +97,18 @@ def test_black_box(capsys):
         assert scope["result"].restarts > 0
 
 
+def test_check_page(capsys, tmp_path, monkeypatch):
+    """The wrong gradient is found, and a run on disk has no problem, but for 1e-4 of all seeds."""
+    model, run = re.findall(r"```python(?: run)?\n(.*?)```", (ROOT / "docs/check.md").read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    exec(model, scope)
+    assert capsys.readouterr().out.startswith("False problem\nlog_likelihood: 1 problem, see below.")
+    assert scope["report"].problems[0].startswith("gradient: gradient gives the slope")
+    exec(run, scope)
+    assert "ising: no problem was found." in capsys.readouterr().out
+
+
 def test_when_densities_fail(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/when_densities_fail.md").read_text(), re.DOTALL)
     scope = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sterna.command_line.check import check
 from sterna.command_line.find_target import built_in_models, find_target, pair_of
 from sterna.command_line.goals import goals_of
 from sterna.command_line.other_options import explained
@@ -161,6 +162,7 @@ def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: 
 
 
 commands.add_command(resume)
+commands.add_command(check)
 commands.add_command(paper)
 
 

@@ -42,6 +42,7 @@ OPTIONS = by_name(
 COMMANDS = by_name(
     ("sample fit start", "sterna run TARGET samples a model"),
     ("list model ls", "sterna models lists the built-in models"),
+    ("verify validate test lint doctor diagnose", "sterna check TARGET checks a model, and sterna check DIR a run"),
     ("version", "sterna --version shows versions"),
     ("continue restart extend", "sterna resume DIR goes on with the run in a folder"),
     ("table table1 table2 tables", "sterna paper table1 reproduces a table"),

@@ -239,6 +239,10 @@ class RunFolder:
             f"{self.root} holds no checkpoint that can be read, so the run cannot go on. {' '.join(problems)}".strip()
         )
 
+    def read_one(self, path: Path) -> RunState:
+        """Return the state of one checkpoint, which must be whole."""
+        return self._read(path)
+
     def _read(self, path: Path) -> RunState:
         content, tensors = read_tensors(path)
         try:

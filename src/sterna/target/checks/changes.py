@@ -14,11 +14,16 @@ MAX_STATES, COORDINATES, REFERENCE_COORDINATES = 2, 4, 16
 
 
 def check_changes(
-    target: PreparedTarget, states: FloatArray, log_densities: FloatArray, draws: FloatArray, rng: np.random.Generator
+    target: PreparedTarget,
+    states: FloatArray,
+    log_densities: FloatArray,
+    draws: FloatArray,
+    rng: np.random.Generator,
+    max_states: int = MAX_STATES,
 ) -> None:
     """Compare both local changes with whole evaluations, at states whose log-densities are known."""
     program = target.program
-    for state, known in zip(states[:MAX_STATES], log_densities, strict=False):
+    for state, known in zip(states[:max_states], log_densities, strict=False):
         if program.likelihood_change != 0 and known[1] > -np.inf:
             for i, new in neighbours(target, state, draws, COORDINATES, rng):
                 check_change(target, state, i, new, known)

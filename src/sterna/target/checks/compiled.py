@@ -44,12 +44,16 @@ ADVICE = (
 
 
 def check_compiled(
-    target: PreparedTarget, functions: Sequence[EnteredFunction], states: FloatArray, log_densities: FloatArray
+    target: PreparedTarget,
+    functions: Sequence[EnteredFunction],
+    states: FloatArray,
+    log_densities: FloatArray,
+    max_seconds: float = MAX_SECONDS,
 ) -> None:
     """Compare compiled log-densities, known at some states as (log-reference, log-likelihood), with Python's."""
     for one in functions:
         column = 0 if one.function.entry_point is REFERENCE else 1
-        _compare(target, one, column, states, log_densities[:, column])
+        _compare(target, one, column, states, log_densities[:, column], max_seconds)
 
 
 def comparable_functions(target: PreparedTarget) -> list[EnteredFunction]:
@@ -85,7 +89,12 @@ def _is_of_library(function: FunctionType) -> bool:
 
 
 def _compare(
-    target: PreparedTarget, entered: EnteredFunction, column: int, states: FloatArray, values: FloatArray
+    target: PreparedTarget,
+    entered: EnteredFunction,
+    column: int,
+    states: FloatArray,
+    values: FloatArray,
+    max_seconds: float,
 ) -> None:
     form, began = entered.function.python_form(target.inputs), time.perf_counter()
     for state, value in zip(states, values, strict=True):
@@ -100,7 +109,7 @@ def _compare(
         if plain is not None and differ_for(target, float(value), plain):
             if not _amplifies_rounding(target, column, state, float(value), abs(plain - float(value))):
                 _raise(target, entered, state, f"returns {plain!r}", float(value))
-        if time.perf_counter() - began > MAX_SECONDS:
+        if time.perf_counter() - began > max_seconds:
             return
 
 

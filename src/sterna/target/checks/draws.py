@@ -53,12 +53,18 @@ def spreads_of(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
     return centre, np.where(spread > 0, spread, others)
 
 
-def check_draws(target: PreparedTarget, draw: Draw, rng: np.random.Generator) -> None:
+def check_draws(
+    target: PreparedTarget,
+    draw: Draw,
+    rng: np.random.Generator,
+    max_draws: int = MAX_DRAWS,
+    max_seconds: float = MAX_SECONDS,
+) -> None:
     """Refuse a reference of two functions whose draws do not have its density."""
-    if not _is_own(target):
+    if not draws_and_density_are_own(target):
         return
     pilot = draw(PILOT_DRAWS)
-    n = attempt(_number_of_draws, target, draw, pilot, rng)
+    n = attempt(_number_of_draws, target, draw, pilot, rng, max_draws, max_seconds)
     if n is None:
         return
     before = draw(PILOT_DRAWS + n)[PILOT_DRAWS:]
@@ -69,22 +75,29 @@ def check_draws(target: PreparedTarget, draw: Draw, rng: np.random.Generator) ->
             _compare(target, pilot, before, *found)
 
 
-def _is_own(target: PreparedTarget) -> bool:
+def draws_and_density_are_own(target: PreparedTarget) -> bool:
     """Return whether the user wrote both functions; those of other libraries' models are not tested here."""
     kinds = {one.function.entry_point: one.function.given for one in target.functions}
     both = [kinds.get(REFERENCE), kinds.get(DRAW)]
     return all(given is not None and not isinstance(given, Bridged) for given in both)
 
 
-def _number_of_draws(target: PreparedTarget, draw: Draw, pilot: FloatArray, rng: np.random.Generator) -> int:
+def _number_of_draws(
+    target: PreparedTarget,
+    draw: Draw,
+    pilot: FloatArray,
+    rng: np.random.Generator,
+    max_draws: int,
+    max_seconds: float,
+) -> int:
     """Return how many draws to compare: as many as can be paid for."""
     moved(target, pilot[:1], rng, np.ones(target.dimension))  # which may load code
     began = time.thread_time()
     draw(TIMED_DRAWS)
     moved(target, pilot[:TIMED_DRAWS], rng, np.ones(target.dimension))
     seconds = time.thread_time() - began
-    most = min(MAX_DRAWS, MAX_NUMBERS // target.dimension)
-    return max(MIN_DRAWS, min(most, int(TIMED_DRAWS * MAX_SECONDS / max(seconds, 1e-9))))
+    most = min(max_draws, MAX_NUMBERS // target.dimension)
+    return max(MIN_DRAWS, min(most, int(TIMED_DRAWS * max_seconds / max(seconds, 1e-9))))
 
 
 def moved(

@@ -1,6 +1,6 @@
 """The gradient compared with differences of the log-density along random directions."""
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -38,18 +38,30 @@ def check_gradient(target: PreparedTarget, states: FloatArray, spreads: FloatArr
 
     An error needs a majority of the points at which the differences converge: a gradient may be wrong at a kink.
     """
-    if target.program.likelihood_gradient == 0 or not _is_own(target):
+    if target.program.likelihood_gradient == 0 or not gradient_is_own(target):
         return
-    betas = (0.0, 1.0) if any(one.function.entry_point is REFERENCE_GRADIENT for one in target.functions) else (1.0,)
-    for beta in betas:
-        verdicts = [_compare(target, state, beta, spreads, rng) for state in states[:MAX_STATES]]
-        judged = [verdict for verdict in verdicts if verdict is not None]
-        wrong = [verdict for verdict in judged if isinstance(verdict, Wrong)]
-        if 2 * len(wrong) > len(judged):
-            _raise(target, beta, wrong[0])
+    for beta in betas_of_gradient(target):
+        judged, wrong = wrong_gradients(target, states[:MAX_STATES], beta, spreads, rng)
+        if 2 * len(wrong) > judged:
+            raise_wrong(target, beta, wrong[0])
 
 
-def _is_own(target: PreparedTarget) -> bool:
+def betas_of_gradient(target: PreparedTarget) -> tuple[float, ...]:
+    """Return the betas at which gradients are compared: 0 shows the reference's gradient alone."""
+    own = any(one.function.entry_point is REFERENCE_GRADIENT for one in target.functions)
+    return (0.0, 1.0) if own else (1.0,)
+
+
+def wrong_gradients(
+    target: PreparedTarget, states: FloatArray, beta: float, spreads: FloatArray, rng: np.random.Generator
+) -> tuple[int, list[Wrong]]:
+    """Return at how many states the gradient could be judged, and those at which it is wrong."""
+    verdicts = [_compare(target, state, beta, spreads, rng) for state in states]
+    judged = [verdict for verdict in verdicts if verdict is not None]
+    return len(judged), [verdict for verdict in judged if isinstance(verdict, Wrong)]
+
+
+def gradient_is_own(target: PreparedTarget) -> bool:
     """Return whether the user wrote the gradient; those of other libraries are derived."""
     of_likelihood = [one.function for one in target.functions if one.function.entry_point is LIKELIHOOD_GRADIENT]
     return all(function.given is not None and not isinstance(function.given, Bridged) for function in of_likelihood)
@@ -103,7 +115,8 @@ def _value(target: PreparedTarget, state: FloatArray, beta: float) -> float:
     return log_reference + beta * log_likelihood
 
 
-def _raise(target: PreparedTarget, beta: float, wrong: Wrong) -> None:
+def raise_wrong(target: PreparedTarget, beta: float, wrong: Wrong) -> NoReturn:
+    """Raise the error of a wrong gradient."""
     label, density = (
         ("gradient", "log_reference + log_likelihood") if beta else ("The reference's gradient", "log_density")
     )
