@@ -43,4 +43,5 @@ class Share(Estimate):
         a, b = self.value * size + 0.5, (1.0 - self.value) * size + 0.5
         low = float(betaincinv(a, b, tail)) if self.value > 0.0 else 0.0
         high = float(betaincinv(a, b, 1.0 - tail)) if self.value < 1.0 else 1.0
-        return low, high
+        # a share of much less than one effective draw would lie below its interval
+        return min(low, self.value), max(high, self.value)
