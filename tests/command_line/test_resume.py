@@ -102,7 +102,7 @@ def test_mistakes(command, tmp_path):
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path):
-    arguments = ["run", "normal", "--rounds", "20", "--chains", "5", "--explorer", "slice", "--out", "the run"]
+    arguments = ["run", "normal", "--rounds", "22", "--chains", "5", "--explorer", "slice", "--out", "the run"]
     process = subprocess.Popen(
         [sys.executable, "-m", "sterna", *arguments],
         stdout=subprocess.PIPE,
@@ -112,7 +112,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     for line in process.stderr:
-        if "round 3" in line:
+        if "round 9" in line:
             break
     os.kill(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=120)

@@ -125,7 +125,7 @@ def run(target: str, pairs: tuple[str, ...], save: str | None, as_json: bool, **
     # with --json nothing else may reach standard output, including the output of the user's own file
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         result = result_for_command_line(_sample(target, pairs, options, path))
-    show_result(result, path, as_json)
+    show_result(result, path, as_json, target)
 
 
 def _sample(target: str, pairs: tuple[str, ...], options: dict[str, Any], path: Path | None) -> "Result":

@@ -51,7 +51,7 @@ def resume(
     check_outputs(path, click.get_current_context().obj is not False, folder)
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         result = result_for_command_line(_resume(folder, target, pairs, options))
-    show_result(result, path, as_json)
+    show_result(result, path, as_json, target or "")
 
 
 def _resume(folder: str, target: str | None, pairs: tuple[str, ...], options: dict[str, Any]) -> "Result":

@@ -32,8 +32,11 @@ def check_outputs(path: Path | None, stdout_is_open: bool, folder: str | None) -
         raise OptionError("Standard output is closed, so the result would be lost: open it, or use --out DIR.")
 
 
-def show_result(result: "Result", save: Path | None, as_json: bool) -> None:
-    """Write a result where it was asked for; what goes wrong with that must not lose it."""
+def show_result(result: "Result", save: Path | None, as_json: bool, target: str = "") -> None:
+    """Write a result where it was asked for; what goes wrong with that must not lose it.
+
+    `target` is what must be given again to go on with the run.
+    """
     from sterna.result.ending import INTERRUPT
     from sterna.result.report import report_for_output
 
@@ -54,7 +57,8 @@ def show_result(result: "Result", save: Path | None, as_json: bool) -> None:
     if problem is not None:
         raise OutputError(problem)
     if result.ended_by == INTERRUPT:
-        go_on = f"; `sterna resume {shlex.quote(result.folder)}` goes on with the run" if result.folder else ""
+        command = shlex.join(["sterna", "resume", result.folder, *([target] if ".py:" in target else [])])
+        go_on = f"; `{command}` goes on with the run" if result.folder else ""
         write_error(f"sterna: interrupted: the result is that of the scans so far{go_on}")
         raise Exit(INTERRUPTED)
 

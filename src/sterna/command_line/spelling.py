@@ -21,6 +21,17 @@ SPELLING = {
     "max_seconds": "--max-seconds",
     "on_error": "--on-error",
 }
+# What messages say of Python alone.
+PHRASES = {
+    "sterna.resume(folder, target) goes on with it, resume=True lets this call do so, and": (
+        "sterna resume goes on with it, and"
+    ),
+    "Give until= or more_scans=, not both": "Give --until or --scans, not both",
+    "sterna.sample(..., folder=...)": "sterna run ... --out DIR",
+    "folder=": "--out ",
+    "more_scans=": "--scans ",
+    "more_rounds=": "--rounds ",
+}
 # A number, or a text in quotes. What else a Python program may give, such as sterna.HMC(), has no other spelling.
 _VALUE = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w(])|\"[^\"]*\"|'[^']*'"
 _OPTION = re.compile(rf"\b({'|'.join(SPELLING)})=({_VALUE})|\b(n_chains|n_rounds|n_scans|n_copies)\b(?!=)")
@@ -32,6 +43,8 @@ def for_command_line(text: str) -> str:
     >>> for_command_line('Use n_rounds=12, n_chains="auto" or more copies (n_copies).')
     'Use --rounds 12, --chains auto or more copies (--copies).'
     """
+    for python, command in PHRASES.items():
+        text = text.replace(python, command)
     return _OPTION.sub(_respelled, text)
 
 

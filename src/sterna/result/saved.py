@@ -7,13 +7,14 @@ Nothing in a file is ever run. `sterna.run.folder` keeps runs under way in the s
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sterna.engine.record import BY_SCAN, Record
-from sterna.errors import StorageError
+from sterna.errors import OptionError, StorageError
 from sterna.reference.space import Space, Variable
 from sterna.result.failed_evaluations import FailedEvaluations
 from sterna.result.goal import Goal
@@ -34,7 +35,7 @@ from sterna.search.planted import Planted
 from sterna.search.search import Search
 from sterna.search.tails import Tail
 from sterna.storage.array_folder import ArrayFolder, Place
-from sterna.storage.atomic import make_folder
+from sterna.storage.atomic import make_folder, remove_folder
 from sterna.storage.document import Arrays, by_name, put_together, take_apart
 from sterna.storage.growing import write_json
 from sterna.storage.tensors import read_tensors, write_tensors
@@ -75,23 +76,46 @@ DIMS = {
 
 def save_result(result: Result, path: str | os.PathLike[str]) -> Path:
     """Write a result to a new folder, or in place of one that holds a result."""
-    folder = Path(path)
+    folder = path_of(path)
     if (folder / MANIFEST).exists():
         raise StorageError(f"{folder} holds a run, with its own result: give the name of a new folder.")
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / RESULT).exists())):
         raise StorageError(f"{folder} exists and is no saved result: give the name of a new folder.")
     try:
         make_folder(folder)
-        write_result(result, folder, ArrayFolder(folder, attributes_of(result)), SAMPLES)
+        write_samples(result, folder)
     except OSError as error:
         raise StorageError(f"{folder} could not be written: {error.strerror or error}.") from error
     return folder
 
 
+def path_of(given: str | os.PathLike[str]) -> Path:
+    """Return where a folder is, also if the process later goes elsewhere."""
+    try:
+        return Path(given).expanduser().absolute()
+    except (TypeError, RuntimeError) as error:
+        raise OptionError(f"{given!r} is no path of a folder: give a text such as 'run', or a pathlib.Path.") from error
+
+
+def write_samples(result: Result, folder: Path) -> None:
+    """Write a result with its draws, beside those of an earlier one, which is whole until the new one is."""
+    taken = [path.name for path in folder.glob(f"{SAMPLES}-*")]
+    group = next(name for name in (f"{SAMPLES}-{k}" for k in range(len(taken) + 1)) if name not in taken)
+    write_result(result, folder, ArrayFolder(folder, attributes_of(result)), group)
+    remove_samples(folder, but=group)
+
+
+def remove_samples(folder: Path, but: str = "") -> None:
+    """Remove draws that no result of the folder has any more."""
+    for path in folder.glob(f"{SAMPLES}-*"):
+        if path.name != but and re.fullmatch(rf"{SAMPLES}-\d+", path.name):
+            remove_folder(path)
+
+
 def write_result(result: Result, folder: Path, arrays_on_disk: ArrayFolder, group: str) -> None:
     """Write a result; arrays that grow go to a group, whose chunks may be on disk already."""
     plain = replace(result, target=result.stored_target())
-    document, arrays = take_apart(plain, CLASSES, "result")
+    document, arrays = take_apart(plain, CLASSES, "result", labels=".view.coords")
     places = {}
     for number, record in enumerate(result.records):
         path = f"{group}/copy-{number}"
@@ -149,4 +173,8 @@ def _check(result: Result) -> None:
     states = result.states
     if states.shape[0] != result.settings.n_copies or states.shape[-1] != result.target.space.dimension:
         raise ValueError("its draws have another shape than it says")
+    for record in result.records:
+        chains = record.positions.shape[1]
+        if record.positions.size and not 0 <= record.positions.min() <= record.positions.max() < chains:
+            raise ValueError("its index process leads to chains that are not there")
     result.__repr__()

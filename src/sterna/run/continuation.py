@@ -8,7 +8,7 @@ import numpy as np
 
 from sterna.engine.program import LOG_LIKELIHOOD, LOG_REFERENCE
 from sterna.engine.record import extended
-from sterna.engine.round import new_copy, refresh_some
+from sterna.engine.round import Copy, new_copy, refresh_some
 from sterna.errors import OptionError, StorageError
 from sterna.result.text import count
 from sterna.run.fitted_runtime import along
@@ -40,6 +40,32 @@ def check_fits(runtime: Runtime, state: RunState) -> None:
             f"The state is of another explorer than {runtime.explorer.name}: it has {widths[0]} parameters per chain, "
             f"and this one has {bound.n_parameters}. Give the explorer of the run."
         )
+    if state.beside is not None:
+        check_fits(runtime, state.beside)
+
+
+def check_whole_state(state: RunState, root: Path) -> None:
+    """Refuse arrays that do not fit together, along both paths: compiled code would write beyond them."""
+    n_chains, n_copies = state.tuned.n_chains, len(state.copies)
+    dimension = state.copies[0].states.shape[1:]
+    good = len(state.records) == len(state.statistics) == len(state.scans_done) == n_copies == state.settings.n_copies
+    good &= bool((state.scans_done >= 0).all() and (state.scans_done <= state.n_scans).all())
+    good &= len(state.tuned.parameters) == n_chains == len(state.tuned.pivot) + 1 == len(state.tuned.centre)
+    for copy, rows in zip(state.copies, state.statistics, strict=False):
+        like = new_copy(n_chains, *dimension)
+        good &= all(mine.shape == one.shape and mine.dtype == one.dtype for mine, one in zip(copy, like, strict=True))
+        good &= len(rows) == n_chains and _is_permutation(copy)
+    if not good:
+        raise StorageError(f"The run in {root} is damaged: its arrays do not fit together.")
+    if state.beside is not None:
+        check_whole_state(state.beside, root)
+
+
+def _is_permutation(copy: Copy) -> bool:
+    """Whether chains and replicas belong to one another."""
+    n = len(copy.states)
+    inside = all(((part >= 0) & (part < n)).all() for part in (copy.chain_of, copy.replica_of, copy.at_work[:1]))
+    return bool(inside and (copy.chain_of[copy.replica_of] == np.arange(n)).all())
 
 
 def with_room(state: RunState, root: Path) -> RunState:
@@ -57,14 +83,21 @@ def check_states(runtime: Runtime, state: RunState, root: Path) -> None:
 
     The content of functions was compared before, but not that of other libraries, of files or of external programs.
     """
+    if state.beside is not None:
+        check_states(runtime, state.beside, root)
     found = along(runtime, state.mixture)
-    before = state.copies[0]
-    now = copy_of(before)
-    found.on_replicas(0, now, partial(refresh_some, found.target.block), Place("at the states of the saved run"))
+    for number, before in enumerate(state.copies):
+        now = copy_of(before)
+        place = Place("at the states of the saved run")
+        found.on_replicas(number, now, partial(refresh_some, found.target.block), place)
+        _compare(before, now, _sums(found), root)
+
+
+def _compare(before: Copy, now: Copy, sums: bool, root: Path) -> None:
     columns = [LOG_REFERENCE, LOG_LIKELIHOOD]
     old, new = before.log_densities[:, columns], now.log_densities[:, columns]
     size = 1.0 + np.where(np.isfinite(old), np.abs(old), 0.0)
-    tolerance = np.maximum(ROUNDING * size, SUMMED * size.max(initial=0.0) if _sums(found) else 0.0)
+    tolerance = np.maximum(ROUNDING * size, SUMMED * size.max(initial=0.0) if sums else 0.0)
     with np.errstate(invalid="ignore"):
         same = (old == new) | (np.abs(old - new) <= tolerance)
     if not same.all():

@@ -8,6 +8,7 @@ kept; whatever they do not need is removed. `run.json` describes the folder for 
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -22,11 +23,11 @@ from sterna.result.saved import (
     FORMAT,
     MANIFEST,
     RESULT,
-    SAMPLES,
     SUMMARY,
-    attributes_of,
     check_format,
+    remove_samples,
     write_result,
+    write_samples,
 )
 from sterna.result.text import count
 from sterna.run.serialization import CLASSES, put_together, take_apart
@@ -44,6 +45,11 @@ SECONDS_BETWEEN, MAX_SHARE = 30.0, 0.02
 
 ROUNDS, SCANS = "rounds", "scans"
 CHECKPOINTS = "checkpoint-*.safetensors"
+
+# Nothing else in a folder is ever removed.
+NAME_OF_CHECKPOINT = re.compile(r"checkpoint-\d{6,}\.safetensors")
+NAME_OF_ROUND = re.compile(r"round-\d\d-[0-9a-f]{16}")
+NAME_OF_GROUP = re.compile(r"scans/(sampling-after-\d+-rounds|round-\d\d-of-\d+)/(main|beside)")
 
 
 @dataclass(frozen=True)
@@ -101,25 +107,30 @@ class RunFolder:
     def finish(self, state: RunState, result: Result) -> str:
         """Write the end of a run and its result; return what went wrong."""
         self.save(state)
-        group, arrays = _group(state, "main"), self.arrays
+        if not self.problem:
+            self._attempt("The result", lambda: self._write_result(state, result))
+        return self.problem
+
+    def _write_result(self, state: RunState, result: Result) -> None:
         if not result.is_sampled:
             # the scans of a tuning round are removed when the run goes on, and may be those of the round before
-            group, arrays = SAMPLES, ArrayFolder(self.root, attributes_of(result))
-        if not self.problem:
-            self._attempt("The result", lambda: write_result(result, self.root, arrays, group))
-        return self.problem
+            write_samples(result, self.root)
+            return
+        write_result(result, self.root, self.arrays, _group(state, "main"))
+        remove_samples(self.root)
 
     def remove_result(self) -> None:
         """Remove the result, because the run goes on without the scans that it has."""
         for name in (RESULT, SUMMARY):
             remove_file(self.root / name)
+        remove_samples(self.root)
 
     def _attempt(self, what: str, action: Callable[[], None]) -> None:
         before, self.problem = self.problem, ""
         try:
             action()
-        except OSError as error:
-            reason = error.strerror or error
+        except Exception as error:  # whatever it is, the run and its result are worth more than the folder
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
             self.problem = f"{what} could not be written to {self.root}: {reason}."
             if not before:
                 kept = f" Its checkpoint number {self.number} is whole." if self.kept else ""
@@ -197,15 +208,16 @@ class RunFolder:
         """Remove what no kept checkpoint needs."""
         needed = {one.checkpoint for one in self.kept}
         for path in self.root.glob(CHECKPOINTS):
-            if path not in needed:
+            if path not in needed and NAME_OF_CHECKPOINT.fullmatch(path.name):
                 remove_file(path)
         names = {name for one in self.kept for name in one.rounds}
         for path in (self.root / ROUNDS).glob("*.safetensors"):
-            if path.stem not in names:
+            if path.stem not in names and NAME_OF_ROUND.fullmatch(path.stem):
                 remove_file(path)
         groups = {group for one in self.kept for group in one.groups}
         for path in (self.root / SCANS).glob("*/*"):
-            if path.is_dir() and path.relative_to(self.root).as_posix() not in groups:
+            name = path.relative_to(self.root).as_posix()
+            if path.is_dir() and name not in groups and NAME_OF_GROUP.fullmatch(name):
                 remove_folder(path)
                 self.arrays.forget(path.relative_to(self.root).as_posix())
                 if not any(one.is_dir() for one in path.parent.iterdir()):
@@ -224,7 +236,8 @@ class RunFolder:
 
     def read(self) -> tuple[RunState, list[str]]:
         """Return the newest state that is whole, and why newer ones were passed over."""
-        remove_parts(self.root)
+        for part in (self.root, self.root / ROUNDS, self.root / SCANS):
+            remove_parts(part, within=part != self.root)
         problems: list[str] = []
         for path in sorted(self.root.glob(CHECKPOINTS), reverse=True):
             self.arrays = ArrayFolder(self.root)

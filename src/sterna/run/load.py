@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sterna.errors import StorageError
 from sterna.result.result import Result
-from sterna.result.saved import RESULT, read_result
+from sterna.result.saved import RESULT, path_of, read_result
 from sterna.run.folder import RunFolder, holds_run
 
 if TYPE_CHECKING:
@@ -28,14 +28,15 @@ def load(folder: str | os.PathLike[str]) -> Result:
     >>> again.log_evidence == result.log_evidence
     True
     """
-    root = Path(folder)
+    root = path_of(folder)
     if (root / RESULT).is_file():
-        return read_result(root)
+        # it may have been moved
+        return replace(read_result(root), folder=str(root) if holds_run(root) else "")
     if not root.is_dir():
         raise StorageError(f"{root} is not there: give the folder of a run, or one that result.save wrote.")
     if holds_run(root):
         raise StorageError(
             f"The run in {root} has no result yet, {RunFolder(root, {}).where()}: it is still going on, or was killed. "
-            "Then sterna.resume(folder, target) brings it to its end, at once with max_seconds=1."
+            "Then sterna.resume(folder, target) brings it to its end."
         )
     raise StorageError(f"{root} holds no run of sterna: give the folder of a run, or one that result.save wrote.")

@@ -6,9 +6,12 @@ from dataclasses import fields
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from sterna.errors import StorageError
+from sterna.ground.numbers import whole_number
 from sterna.run.options import Options
-from sterna.target.identity import digest, identity_of
+from sterna.target.identity import REMEMBERED, digest, identity_of
 from sterna.target.prepared import PreparedTarget
 from sterna.version import __version__
 
@@ -24,10 +27,20 @@ def origin_of(
         "name": target.name,
         "target": identity_of(target),
         "explorer": text_of_explorer(explorer),
-        "options": {one.name: repr(getattr(options, one.name)) for one in fields(options) if one.name not in FREE},
+        "options": {one.name: _text_of(getattr(options, one.name)) for one in fields(options) if one.name not in FREE},
         "versions": versions(),
         "command": None if command is None else dict(command),
     }
+
+
+def _text_of(option: object) -> str:
+    """Return a text that is the same for an option however it is given: 4, 4.0 or numpy.int64(4)."""
+    number = whole_number(option)
+    if number is not None and not isinstance(option, bool):
+        return str(number)
+    if isinstance(option, (list, tuple, np.ndarray)):
+        return repr([float(one) for one in np.ravel(np.asarray(option, dtype=float))])
+    return repr(option)
 
 
 def versions() -> dict[str, str]:
@@ -48,7 +61,7 @@ def check_same(place: object, before: Mapping[str, Any], now: Mapping[str, Any],
     changes = [*_other_versions(before["versions"], now["versions"])]
     if _minor(before["versions"]["python"]) == _minor(now["versions"]["python"]):
         # another Python has other bytecode, so that only names of functions could be compared
-        changes += _changes(before["target"], now["target"], "{} has changed")
+        changes += _changes(_fixed(before["target"]), _fixed(now["target"]), "{} has changed")
     if before["explorer"] != now["explorer"]:
         changes.append(f"the explorer was {before['explorer']} and is {now['explorer']}")
     if with_options:
@@ -58,6 +71,22 @@ def check_same(place: object, before: Mapping[str, Any], now: Mapping[str, Any],
             f"The run in {place} cannot go on, because it would not be the same run: {'; '.join(changes)}. "
             "Give what it was begun with, or begin another run in another folder."
         )
+
+
+def _fixed(target: Mapping[str, str]) -> dict[str, str]:
+    """Return the parts of a target that a run must not find changed."""
+    return {name: content for name, content in target.items() if not name.startswith(REMEMBERED)}
+
+
+def notes_on_memory(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a note if lists, dicts or attributes that functions can change themselves have other content."""
+    names = [name for name in now if name.startswith(REMEMBERED) and before.get(name) != now[name]]
+    if not names:
+        return ()
+    return (
+        f"The run went on although {' and '.join(names)}, in lists, dicts or attributes, was not the same as before: "
+        "the log-densities at its saved states were.",
+    )
 
 
 def _changes(before: Mapping[str, str], now: Mapping[str, str], text: str) -> list[str]:

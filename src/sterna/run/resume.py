@@ -10,23 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sterna.engine.interrupts import holds_interrupts, interruptible
+from sterna.engine.program import EVALUATIONS, LARGEST_REFERENCE
 from sterna.errors import OptionError, StorageError
 from sterna.explorers.base import Explorer
 from sterna.ground.numbers import whole_number
 from sterna.result.goal import goal_of
 from sterna.result.result import Result
-from sterna.result.saved import RESULT
+from sterna.result.sampled_target import sampled_target
+from sterna.result.saved import RESULT, path_of
 from sterna.run.display import Display, make_display
 from sterna.run.fitted_runtime import along
 from sterna.run.folder import RunFolder, holds_run
 from sterna.run.given import as_target
+from sterna.run.goals import check_names
+from sterna.run.memory import check_memory
 from sterna.run.options import MAX_ROUNDS, Options, check_flag, check_seconds
 from sterna.run.running import continue_run
 from sterna.run.runtime import Runtime
 from sterna.run.start import begin_round
 from sterna.run.state import RunState
-from sterna.run.tune import total_evaluations
 from sterna.storage.atomic import make_folder
+from sterna.storage.lock import NAME as LOCK
 from sterna.storage.lock import locked
 from sterna.target.target import Target
 
@@ -63,7 +67,8 @@ def resume(
     until
         New goals, in place of those of the run: sampling goes on until they hold.
     more_scans
-        Sample so many scans beyond those that the run has or had planned.
+        Sample so many scans beyond those that the run has or had planned. Each call adds as many again: after an
+        interruption go on without it.
     more_rounds
         Tune for so many further rounds. Sampling scans so far are discarded, because they were less tuned, and if
         neither their number nor goals were given, the new ones are as many as tuning took, and more for small errors.
@@ -110,6 +115,7 @@ class More:
         """Return the state with more to do."""
         if self.is_nothing:
             return state
+        check_names(self.goal, sampled_target(runtime.target))
         state = self._with_rounds(runtime, state, folder) if self.rounds is not None else state
         settings = state.settings
         if self.goal is not None:
@@ -117,6 +123,8 @@ class More:
         if self.scans is not None:
             have = state.n_scans if state.is_sampling and state.ended_by else settings.n_scans
             settings = replace(settings, until=None, n_scans=have + self.scans)
+            found = along(runtime, state.mixture)
+            check_memory(settings, state.tuned.n_chains, runtime.target.dimension, found.bound, found.explorer.name)
         return _with_settings(replace(state, ended_by=""), settings)
 
     def _with_rounds(self, runtime: Runtime, state: RunState, folder: RunFolder) -> RunState:
@@ -131,17 +139,21 @@ class More:
         state = _with_settings(replace(state, ended_by=""), replace(settings, n_rounds=rounds, n_scans=n_scans))
         if not was_sampling:
             return state
-        folder.remove_result()
         beside = None if state.beside is None else begin_round(runtime, _without_sampling(state.beside))
-        return replace(begin_round(along(runtime, state.mixture), _without_sampling(state)), beside=beside)
+        found = begin_round(along(runtime, state.mixture), _without_sampling(state))
+        folder.remove_result()
+        return replace(found, beside=beside)
 
 
 def _without_sampling(state: RunState) -> RunState:
-    """Return the state from before the sampling phase, whose random numbers the next tuning round draws again."""
-    spent, copies = total_evaluations(state), state.before_sampling
-    before = total_evaluations(replace(state, copies=copies))
-    earlier = state.evaluations[0] + spent[0] - before[0], state.evaluations[1] + spent[1] - before[1]
-    return replace(state, copies=copies, evaluations=earlier)
+    """Return the state from before the sampling phase, whose random numbers the next tuning round draws again.
+
+    What sampling has evaluated still counts.
+    """
+    for before, now in zip(state.before_sampling, state.copies, strict=True):
+        before.log_densities[:, EVALUATIONS:LARGEST_REFERENCE] = now.log_densities[:, EVALUATIONS:LARGEST_REFERENCE]
+    seconds = replace(state.seconds, sampling=0.0, tuning=state.seconds.tuning + state.seconds.sampling)
+    return replace(state, copies=state.before_sampling, seconds=seconds)
 
 
 def _with_settings(state: RunState, settings: Any) -> RunState:
@@ -161,7 +173,7 @@ def _count(name: str, given: object) -> int:
 
 def existing(folder: str | os.PathLike[str]) -> Path:
     """Return the folder of a run, which must be there."""
-    root = Path(folder)
+    root = path_of(folder)
     if not root.is_dir():
         raise StorageError(f"{root} is not there: give the folder of a run that sterna.sample(..., folder=...) began.")
     return root
@@ -178,18 +190,31 @@ def new_folder(given: str | os.PathLike[str] | None, resume: bool) -> Iterator[R
             raise OptionError("resume=True needs folder=, the folder of the run to go on with.")
         yield None
         return
-    root = Path(given)
+    root = path_of(given)
     try:
         make_folder(root)
     except OSError as error:
         raise StorageError(f"folder={str(root)!r} cannot be made: {error.strerror or error}.") from error
+    # before the lock, which is a file of its own
+    check_empty(root, resume)
     with locked(root):
-        if not resume and (holds_run(root) or (root / RESULT).exists()):
+        check_empty(root, resume)
+        yield RunFolder(root, {})
+
+
+def check_empty(root: Path, resume: bool) -> None:
+    """Refuse a folder with anything but a run to go on with: what a run no longer needs there is removed."""
+    if holds_run(root):
+        if not resume:
             raise StorageError(
                 f"folder={str(root)!r} holds a run already: sterna.resume(folder, target) goes on with it, resume=True "
                 "lets this call do so, and another folder keeps both."
             )
-        yield RunFolder(root, {})
+    elif any(path.name != LOCK for path in root.iterdir()):
+        what = "holds a saved result" if (root / RESULT).exists() else "is not empty"
+        raise StorageError(
+            f"folder={str(root)!r} {what}: give the name of a new folder, such as {str(root / 'run')!r}."
+        )
 
 
 @holds_interrupts

@@ -17,7 +17,7 @@ from sterna.result.result import Result
 from sterna.result.sampled_target import sampled_target
 from sterna.result.settings import Settings
 from sterna.run.blocks import Pause, never
-from sterna.run.continuation import check_fits, check_states, with_room
+from sterna.run.continuation import check_fits, check_states, check_whole_state, with_room
 from sterna.run.display import Display
 from sterna.run.ends import Ends, ended_early
 from sterna.run.folder import RunFolder
@@ -26,7 +26,7 @@ from sterna.run.goals import check_names
 from sterna.run.loop import run_rounds
 from sterna.run.memory import check_memory
 from sterna.run.options import Options, check_on_error, check_seconds, make_settings
-from sterna.run.origin import check_same, notes_on_versions, origin_of
+from sterna.run.origin import check_same, notes_on_memory, notes_on_versions, origin_of
 from sterna.run.outcome import finish
 from sterna.run.path_options import check_explorer, check_path
 from sterna.run.runtime import Runtime
@@ -93,8 +93,12 @@ def continue_run(
     if folder is not None:
         now = origin_of(prepared, options or Options(), explorer, None)
         check_same(folder.root, folder.origin, now, with_options=options is not None)
-        state = replace(state, notes=state.notes + notes_on_versions(folder.origin["versions"], now["versions"]))
+        notes = notes_on_versions(folder.origin["versions"], now["versions"])
+        notes += notes_on_memory(folder.origin["target"], now["target"])
+        state = replace(state, notes=tuple(dict.fromkeys(state.notes + notes)))
     with running(prepared, explorer, state.settings, workers, display) as (runtime, _):
+        if folder is not None:
+            check_whole_state(state, folder.root)
         check_fits(runtime, state)
         with display.working("compiling the engine", SECONDS_TO_COMPILE):
             load_engine(runtime, state)
@@ -111,6 +115,9 @@ def run_to_end(
     runtime: Runtime, state: RunState, ends: Ends, pause: Pause = never, folder: RunFolder | None = None
 ) -> Result | RunState:
     """Run until the end, which a signal or a time may bring sooner, or until `pause` asks for the state."""
+    if state.ended_by:
+        # a display that has seen no round shows the last one
+        runtime.display.begin_round(state)
     with ends.taking_signals():
         state = _run_and_save(runtime, state, ends, pause, folder)
         unfinished = state

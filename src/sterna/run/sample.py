@@ -16,7 +16,7 @@ from sterna.run.folder import holds_run
 from sterna.run.given import as_target, is_pymc
 from sterna.run.keywords import HINTS
 from sterna.run.options import Options, check_flag
-from sterna.run.resume import go_on, new_folder
+from sterna.run.resume import NOTHING_MORE, More, go_on, new_folder
 from sterna.run.running import begin_run
 from sterna.run.start import SECONDS_FOR_PYMC
 from sterna.target.target import Target
@@ -199,7 +199,8 @@ def sample_into(
     shown = progress if isinstance(progress, Display) else make_display(check_flag("progress", progress))
     with new_folder(folder, resume) as place, shown as display:
         if place is not None and holds_run(place.root):
-            return go_on(place, read_target, explorer, display, options=options)
+            more = NOTHING_MORE if options.until is None else More(until=options.until)
+            return go_on(place, read_target, explorer, display, more, options)
         with display.working("compiling the model", about_seconds):
             target = interruptible(read_target)
         result = begin_run(target, options, explorer=explorer, display=display, folder=place, command=command)

@@ -11,6 +11,9 @@ from pathlib import Path
 # Files under way; what a killed process leaves behind is removed when its folder is opened again.
 PART = ".part"
 
+# Windows would otherwise write two bytes for each new line.
+BINARY = getattr(os, "O_BINARY", 0)
+
 Bytes = bytes | memoryview
 
 
@@ -32,7 +35,7 @@ def write_file(path: Path, pieces: Iterable[Bytes], durable: bool = True) -> Non
 
 def _write(path: Path, pieces: Iterable[Bytes], durable: bool) -> None:
     """Write a file to the disk itself if it shall be durable, and not only to the cache of the system."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, 0o666)
     try:
         for piece in pieces:
             _write_all(descriptor, memoryview(piece).cast("B"))
@@ -71,10 +74,16 @@ def make_folder(path: Path) -> None:
     sync_folder(path.parent)
 
 
-def remove_parts(folder: Path) -> None:
-    """Remove what a killed process had not finished writing."""
-    for part in folder.rglob("*" + PART):
-        _remove(part)
+def remove_parts(folder: Path, within: bool = True) -> None:
+    """Remove what a killed process had not finished writing to a folder and those within it, but not behind links."""
+    if folder.is_symlink():
+        return
+    for place, folders, files in os.walk(folder, followlinks=False):
+        if not within:
+            folders.clear()
+        for name in files:
+            if name.endswith(PART):
+                _remove(Path(place) / name)
 
 
 def remove_file(path: Path) -> None:
@@ -90,5 +99,5 @@ def _remove(path: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder that nothing refers to any more; if that is not possible, it only takes room."""
+    """Remove a folder that nothing refers to any more; if that is not possible, or it is a link, it only takes room."""
     shutil.rmtree(path, ignore_errors=True)

@@ -18,14 +18,19 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 Classes: TypeAlias = Mapping[str, Any]
 """Dataclasses, named tuples and subclasses of list, by their names in documents."""
 
+# Where the classes of a document also hold below which names other values are kept as texts.
+LABELS = "labels as texts"
+
 
 def by_name(*classes: Any) -> dict[str, Any]:
     """Return classes by their names."""
     return {found.__name__: found for found in classes}
 
 
-def take_apart(value: object, classes: Classes, name: str = "value") -> tuple[Json, Arrays]:
+def take_apart(value: object, classes: Classes, name: str = "value", labels: str = "") -> tuple[Json, Arrays]:
     """Return a value as a JSON document and the arrays that it names.
+
+    Below a name that contains `labels`, values of other classes, such as dates, are kept as texts.
 
     Examples
     --------
@@ -34,7 +39,7 @@ def take_apart(value: object, classes: Classes, name: str = "value") -> tuple[Js
     ({'tuple': [1.5, {'float': 'inf'}, {'dict': [['x', None]]}]}, {})
     """
     arrays: Arrays = {}
-    return _document_of(value, name, arrays, classes), arrays
+    return _document_of(value, name, arrays, {**classes, LABELS: labels}), arrays
 
 
 def put_together(document: Json, arrays: Mapping[str, NDArray[Any]], classes: Classes) -> Any:
@@ -74,6 +79,8 @@ def _document_of(value: object, name: str, arrays: Arrays, classes: Classes) -> 
             return {kind: entries}
     if isinstance(value, Mapping):
         return {"dict": [_pair(key, value[key], f"{name}.{index}", arrays, classes) for index, key in enumerate(value)]}
+    if classes[LABELS] and classes[LABELS] in name:
+        return str(value)
     raise TypeError(f"{name} is a {type(value).__name__}, which cannot be saved.")
 
 
@@ -117,6 +124,9 @@ def _value_of(document: Any, arrays: Mapping[str, NDArray[Any]], classes: Classe
         shape, kind, entries = content
         texts = np.empty(len(entries), dtype=object)
         texts[:] = [_value_of(part, arrays, classes) for part in entries]
+        longest = max(map(len, map(str, texts)), default=0)
+        if kind == "U" and len(texts) * longest > 100 * sum(map(len, map(str, texts))) + 1_000_000:
+            raise StorageError("It contains texts of impossible lengths.")
         return texts.reshape(shape).astype({"U": np.str_, "O": object}[kind])
     if name in _SEQUENCES:
         return _SEQUENCES[name](_value_of(part, arrays, classes) for part in content)

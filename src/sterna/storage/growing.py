@@ -92,14 +92,18 @@ def read_rows(folder: Path, saved: SavedRows, last: NDArray[Any]) -> NDArray[Any
 
 
 def _read_chunk(path: Path, like: NDArray[Any], rows: int, checksum: str) -> NDArray[Any]:
-    content = _read(path)
-    if hashlib.sha256(content).hexdigest() != checksum or len(content) != rows * row_bytes(like):
+    # the size first, because a file of others may be endless
+    size = rows * row_bytes(like)
+    content = _read(path, size)
+    if hashlib.sha256(content).hexdigest() != checksum:
         raise StorageError(f"{path} is damaged: its checksum is another.")
     return np.frombuffer(content, dtype=like.dtype).reshape((rows, *like.shape[1:]))
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, size: int) -> bytes:
     try:
+        if not path.is_file() or path.stat().st_size != size:
+            raise StorageError(f"{path} is damaged: it is missing, or its size is another.")
         return path.read_bytes()
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error

@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sterna.errors import StorageError
@@ -46,12 +46,19 @@ def locked(folder: Path) -> Iterator[None]:
                     f"{folder} is in use by another run ({_owner(path)}): wait until it has ended, or give another "
                     "folder."
                 ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        _sign(descriptor)
         yield
     finally:
         # which also ends the lock
         os.close(descriptor)
+
+
+def _sign(descriptor: int) -> None:
+    """Say who holds the lock, for the message of others; a full disk must not keep a run from going on."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode())
 
 
 def _owner(path: Path) -> str:

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from sterna.ground.fingerprint import captured_values
+from sterna.ground.user_function import Bridged
 from sterna.target.prepared import PreparedTarget
 
-# How many entries of an array of objects are looked at.
-MAX_OBJECTS = 10_000
+# What is changed by a function itself is named so: a difference is a note, and log-densities tell whether it matters.
+REMEMBERED = "what is remembered by"
 
 
 def identity_of(target: PreparedTarget) -> dict[str, str]:
@@ -36,7 +37,10 @@ def identity_of(target: PreparedTarget) -> dict[str, str]:
     found = {"variables": ", ".join(f"{v.name}{list(v.shape)}" for v in target.space.variables)}
     found |= _references(target)
     found |= {f"data[{name!r}]": digest(value) for name, value in target.data.items()}
-    return found | {one.label: digest(one.given) for one in target.given_functions}
+    for one in target.given_functions:
+        fixed, changing = digests(one.given)
+        found |= {one.label: fixed} | ({f"{REMEMBERED} {one.label}": changing} if changing else {})
+    return found
 
 
 def _references(target: PreparedTarget) -> dict[str, str]:
@@ -56,7 +60,21 @@ def _rows(table: Any, dimension: int) -> Any:
 
 def digest(value: object) -> str:
     """Return a short text that changes with a value."""
-    return hashlib.sha256(repr(Content().of(value)).encode()).hexdigest()[:16]
+    return _short(Content().of(value))
+
+
+def digests(function: object) -> tuple[str, str]:
+    """Return a text that changes with a function, and one with what it may change itself: a counter, a cache.
+
+    The second is empty if there is nothing of that kind.
+    """
+    content = Content(changing=[])
+    fixed = _short(content.of(function))
+    return fixed, _short(content.changing) if content.changing else ""
+
+
+def _short(content: object) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
 
 class Content:
@@ -65,7 +83,9 @@ class Content:
     Each object is looked at once, because functions and objects may refer to one another in circles.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, changing: list[object] | None = None) -> None:
+        self.changing = changing
+        """Where the content of lists, dicts, sets and objects goes, if it shall be apart."""
         self.seen: dict[int, int] = {}
         self.alive: list[object] = []
         """Keeps objects, whose numbers could otherwise be given to others."""
@@ -79,18 +99,25 @@ class Content:
         # equal constants may be one object or several
         if isinstance(value, tuple):
             return [self.of(part) for part in value]
-        if isinstance(value, (set, frozenset)):
+        if isinstance(value, frozenset):
             return sorted(repr(self.of(part)) for part in value)
         if id(value) in self.seen:
             return "again", self.seen[id(value)]
         self.seen[id(value)] = len(self.seen)
         self.alive.append(value)
         if isinstance(value, Mapping):
-            return {str(name): self.of(part) for name, part in value.items()}
+            return self._apart({str(name): self.of(part) for name, part in value.items()})
         if isinstance(value, list):
-            return [self.of(part) for part in value]
+            return self._apart([self.of(part) for part in value])
+        if isinstance(value, set):
+            return self._apart(sorted(repr(self.of(part)) for part in value))
         if isinstance(value, functools.partial):
-            return self.of((value.func, value.args, value.keywords))
+            return self.of((value.func, value.args, tuple(sorted(value.keywords.items()))))
+        if isinstance(value, Bridged):
+            # made of compiled functions of another library, whose addresses are others in every process
+            return "bridged"
+        if hasattr(value, "__wrapped__"):
+            return type(value).__name__, self.of(value.__wrapped__)
         if inspect.ismethod(value):
             return self.of((value.__func__, value.__self__))
         plain = getattr(value, "py_func", value)
@@ -98,9 +125,16 @@ class Content:
             return self._of_function(plain)
         return self._of_object(value)
 
+    def _apart(self, content: object) -> object:
+        """Keep what may change apart, if that is asked for."""
+        if self.changing is None:
+            return content
+        self.changing.append(content)
+        return type(content).__name__
+
     def _of_array(self, value: Any) -> object:
         if value.dtype.hasobject:
-            return value.dtype.str, [self.of(part) for part in value.reshape(-1)[:MAX_OBJECTS]]
+            return value.dtype.str, [self.of(part) for part in value.reshape(-1)]
         return value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
 
     def _of_function(self, function: Any) -> object:
@@ -108,7 +142,7 @@ class Content:
         if is_installed(function):
             return function.__module__, function.__qualname__
         outside = {name: self.of(value) for name, value in sorted(captured_values(function).items())}
-        given = self.of((function.__defaults__, function.__kwdefaults__))
+        given = self.of((function.__defaults__, tuple(sorted((function.__kwdefaults__ or {}).items()))))
         return self._of_code(function.__code__), outside, given
 
     def _of_code(self, code: CodeType) -> object:
@@ -119,23 +153,35 @@ class Content:
     def _of_object(self, value: object) -> object:
         """Return the content of an object: its type, and if that is a user's, what it does and its attributes."""
         kind = type(value)
-        if kind is type or kind is ModuleType:
+        if isinstance(value, type) and not is_installed(value):
+            return value.__qualname__, self._of_class(value)
+        if isinstance(value, type) or kind is ModuleType:
             return "named", getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__class__.__name__)
         if kind.__module__.startswith("sterna.") and is_dataclass(value):
             # an explorer or a distribution, which may hold functions of the user
             return kind.__qualname__, {one.name: self.of(getattr(value, one.name)) for one in fields(value)}
         if is_installed(kind):
-            return kind.__module__, kind.__qualname__, self._of_numbers(value)
+            return kind.__module__, kind.__qualname__, self._of_numbers(value), self._of_plain(value)
         classes = [one for one in kind.__mro__ if not is_installed(one)]
-        methods = {
-            f"{one.__qualname__}.{name}": self.of(part)
-            for one in classes
-            for name, part in vars(one).items()
-            if inspect.isfunction(part)
-        }
+        methods = [self._of_class(one) for one in classes]
         slots = [name for one in classes for name in _names(vars(one).get("__slots__", ()))]
         own = {name: getattr(value, name) for name in slots if hasattr(value, name)} | vars_of(value)
-        return kind.__qualname__, methods, {name: self.of(part) for name, part in own.items()}
+        return kind.__qualname__, methods, self._apart({name: self.of(part) for name, part in own.items()})
+
+    def _of_class(self, kind: type) -> object:
+        """Return what a user's class defines: methods, properties, and values that all its objects share."""
+        found = {}
+        for name, part in vars(kind).items():
+            plain = getattr(part, "fget", None) or getattr(part, "__func__", None) or part
+            if not (name.startswith("__") and not inspect.isfunction(plain)):
+                found[name] = self.of(plain)
+        return kind.__qualname__, found
+
+    def _of_plain(self, value: object) -> object:
+        """Return what an object of Python's own libraries shows of itself: a date, a fraction, a path, a namespace."""
+        root = type(value).__module__.partition(".")[0]
+        text = repr(value) if root in sys.stdlib_module_names else ""
+        return text if " at 0x" not in text else None
 
     def _of_numbers(self, value: Any) -> object:
         """Return the numbers of a Series, a table or another array of a library; None if it has none."""
