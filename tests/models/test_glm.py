@@ -120,6 +120,7 @@ def test_a_run_does_not_find_the_evidence_of_another_prior():
         check_run(glm(*simulate(), sigma=30.0), exact(*simulate())[0], {}, n_chains=12, n_rounds=12)
 
 
+@pytest.mark.laws
 def test_the_papers_data(monkeypatch):
     """23 flights, 7 incidents; the paper's barrier of 3.3 is that of the clip, 4.35 the exact one."""
     use_real_data(monkeypatch)

@@ -51,6 +51,7 @@ def test_readme(capsys):
     assert printed[:4] == [str(share), str(result.log_evidence), str(result.global_barrier), "[]"]
 
 
+@pytest.mark.laws
 def test_moving_in(capsys):
     """All calls give the same evidence: each within 4 standard errors of quadrature, 6e-5 each."""
     blocks = re.findall(r"```python( pymc)?\n(.*?)```", (ROOT / "docs" / "moving_in.md").read_text(), re.DOTALL)
