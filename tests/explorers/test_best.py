@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from quick import first
 
 import sterna
 from sterna.explorers.base import MAX_DIVERGED
@@ -214,7 +215,7 @@ def test_a_short_round_decides_nothing_and_learns_centres_and_scales():
     assert TRIAL.chosen(TRIAL.tune(HEAD, np.zeros_like(rows), NEVER)) is None
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", first(1, [1, 2, 3]))
 def test_trajectories_are_chosen_on_a_normal_law_and_never_in_a_funnel(seed):
     """HMC is more than ten times cheaper on the first, and misses the neck of the second."""
     best = sterna.Best(sterna.Slice(), sterna.HMC())

@@ -156,6 +156,7 @@ def test_code_that_calls_what_is_not_known_yet_makes_numba_load_everything():
     assert context.refreshed == 1
 
 
+@pytest.mark.laws
 @pytest.mark.skipif(sys.platform == "win32", reason="file sizes cannot be limited")
 def test_a_disk_without_space_and_damaged_files_only_cost_time(tmp_path):
     assert outcome(started(tmp_path, "full"))[0] == 3.5

@@ -55,9 +55,6 @@ FUNCTIONS = {
 # Fewer degrees of freedom than usual, so that the difference between Student's t and normal draws is detectable.
 OTHERS = {"fitted, heavy": sterna.Fitted(moves=2, freedom=2.0)}
 
-# The number of faults in `make test`, if not one: those that compile quickly. All are in `make laws`.
-N_IN_SUITE = {"leaps": 2, "elliptical": 2, "mala": 2, "gibbs": 2, "heat bath": 2, "cycle": 2, "mix": 2, "best": 2}
-
 LINE, LEAP, RUN_PART = "explorers/shared/line_moves", "explorers/shared/leapfrog", "explorers/shared/parts"
 CIRCLES = "engine/circles"
 ACCEPT = ("math.exp(min(after - before, 0.0))", "1.0")
@@ -228,19 +225,23 @@ def module(kernel, path, old, new):
     return load(kernel_path, compiled=True, **used)
 
 
+def kernel_of(fault):
+    """Return the file and the function of a fault's kernel."""
+    name = fault.explorer.split(",")[0]
+    return FILES.get(name, f"explorers/{name}"), FUNCTIONS.get(fault.explorer, "explore")
+
+
 def case_of(place):
-    """The first fault of every explorer is in `make test`, the others in `make laws`, because they compile slowly."""
+    """The first fault of every kernel is in `make test`, the others in `make laws`, because they compile slowly."""
     fault = FAULTS[place]
-    before = sum(one.explorer == fault.explorer for one in FAULTS[:place])
-    marks = [pytest.mark.laws] if before >= N_IN_SUITE.get(fault.explorer, 1) else []
-    return pytest.param(fault, id=f"{fault.explorer}: {fault.what}", marks=marks)
+    is_first = kernel_of(fault) not in map(kernel_of, FAULTS[:place])
+    return pytest.param(fault, id=f"{fault.explorer}: {fault.what}", marks=[] if is_first else [pytest.mark.laws])
 
 
 @pytest.mark.parametrize("fault", [case_of(place) for place in range(len(FAULTS))])
 def test_fault_is_caught(fault):
-    name = fault.explorer.split(",")[0]
-    faulty = module(FILES.get(name, f"explorers/{name}"), fault.path, fault.old, fault.new)
-    kernel = getattr(faulty, FUNCTIONS.get(fault.explorer, "explore"))
+    file, function = kernel_of(fault)
+    kernel = getattr(module(file, fault.path, fault.old, fault.new), function)
     explorer = OTHERS.get(fault.explorer) or CASES[fault.explorer][fault.law]
     assert min(p_values(explorer, fault.law, fault.beta, DRAWS, kernel)) < LEVEL
 

@@ -223,6 +223,7 @@ def squares(x):
     return -0.5 * float(np.sum((x - 1.0) ** 2))
 
 
+@pytest.mark.laws
 def test_bits_do_not_depend_on_who_evaluates():
     reference = {"x": sterna.Normal(0, 1, shape=2)}
     compiled, python = (sterna.Target(squares, reference, compile=compile) for compile in (True, False))

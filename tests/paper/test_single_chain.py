@@ -82,6 +82,7 @@ def squares(x):
     return -0.5 * float(np.sum((x - 1.0) ** 2))
 
 
+@pytest.mark.laws
 def test_bits_do_not_depend_on_who_evaluates():
     reference = {"x": sterna.Normal(0, 1, shape=2)}
     options = {"n_scans": 20, "n_rounds": 2, "explorer": "metropolis"}

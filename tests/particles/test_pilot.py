@@ -1,6 +1,7 @@
 """Evidence of whole runs that choose their betas by a threshold: unbiased, because a pilot chooses them."""
 
 import numpy as np
+import pytest
 from populations import run_as_users_do
 from targets import CONJUGATE_LOG_EVIDENCE, conjugate
 
@@ -24,6 +25,7 @@ def test_a_pilot_makes_z_unbiased_and_errors_calibrated():
     assert np.mean([low <= CONJUGATE_LOG_EVIDENCE <= high for low, high in many.intervals]) >= 0.87
 
 
+@pytest.mark.laws
 def test_a_population_that_chooses_its_own_betas_is_biased():
     """The fault that the pilot avoids is seen by the same comparison."""
     assert run(n_pilot=0).distance(CONJUGATE_LOG_EVIDENCE) > 4

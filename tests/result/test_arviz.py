@@ -22,7 +22,7 @@ mpl.use("Agg")
 @pytest.fixture(scope="module")
 def run():
     model = change_point()
-    return model, sterna.sample(model, n_chains=6, n_rounds=7, n_copies=2, seed=3, progress=False)
+    return model, sterna.sample(model, n_chains=6, n_rounds=7, n_copies=2, seed=3, explorer="slice", progress=False)
 
 
 def test_posterior_has_the_names_of_the_model(run):

@@ -81,6 +81,7 @@ def test_the_unit_and_the_interval_are_those_given():
     assert row["mcse"] == pytest.approx(same["mcse"], rel=1e-12)
 
 
+@pytest.mark.laws
 def test_errors_are_the_scatter_of_means():
     """Autocorrelated draws at the cut: the mean of 400 errors is within a sixth of the scatter, which has 1/28."""
     means, errors = [], []

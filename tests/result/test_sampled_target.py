@@ -16,7 +16,7 @@ from shown_result import shown
 
 import sterna
 
-OPTIONS = {"n_chains": 4, "n_rounds": 5, "n_copies": 2, "seed": 5, "progress": False}
+OPTIONS = {"n_chains": 4, "n_rounds": 5, "n_copies": 2, "seed": 5, "explorer": "slice", "progress": False}
 
 # a model's library, and the files with its functions, may be missing elsewhere
 READER = """

@@ -234,6 +234,7 @@ def test_zeros_of_the_reference_ask_for_no_chains():
 SLOW = {"explorations": 1, "n_rounds": 13, "explorer": sterna.Slice(passes=0.05)}
 
 
+@pytest.mark.laws
 def test_slow_exploration_takes_more_chains_and_says_so():
     """One update of twenty coordinates a scan keeps 97 % of the energy, so that a tenth of the restarts come.
 

@@ -1,5 +1,6 @@
 """The README, the documentation and the examples, run as written."""
 
+import ast
 import importlib.util
 import math
 import os
@@ -15,6 +16,22 @@ import pytest
 from scipy import integrate, stats
 
 ROOT = Path(__file__).parents[2]
+
+
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_code_is_valid_and_names_what_exists(name):
+    """All pages quickly, but for what a page adds itself; `make laws` runs those that take long."""
+    import sterna
+
+    blocks = re.findall(r"```python[^\n]*\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
+    nodes = [node for block in blocks for node in ast.walk(ast.parse(block))]
+    added = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "sterna":
+            assert node.attr in added or hasattr(sterna, node.attr), node.attr
 
 
 def test_readme(capsys):
@@ -34,6 +51,7 @@ def test_readme(capsys):
     assert printed[:4] == [str(share), str(result.log_evidence), str(result.global_barrier), "[]"]
 
 
+@pytest.mark.laws
 def test_moving_in(capsys):
     """All calls give the same evidence: each within 4 standard errors of quadrature, 6e-5 each."""
     blocks = re.findall(r"```python( pymc)?\n(.*?)```", (ROOT / "docs" / "moving_in.md").read_text(), re.DOTALL)
@@ -78,6 +96,7 @@ def test_example_is_right():
     assert abs(result.log_evidence.value - evidence) <= 4 * result.log_evidence.error
 
 
+@pytest.mark.laws
 def test_jax_page(capsys):
     """The examples run, each on its own; both signs of the mean are sampled, and plates are dimensions."""
     first, second = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "jax.md").read_text(), re.DOTALL)
@@ -90,6 +109,7 @@ def test_jax_page(capsys):
     assert scope["predicted"]["count"].shape == (510, 10)
 
 
+@pytest.mark.laws
 def test_black_box(capsys):
     scope = {}
     for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs/black_box.md").read_text(), re.DOTALL):
@@ -132,7 +152,7 @@ def test_trees_and_spins(capsys):
     assert abs(found[3].value - exact) < 4 * found[3].error
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
+@pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name):
     page = ROOT / name
     for link in re.findall(r"\]\((?!https:)([^)#]+)\)", page.read_text()):
@@ -163,6 +183,7 @@ assert "LogLogistic" in sterna.__all__
 """
 
 
+@pytest.mark.laws
 def test_adding_a_distribution(tmp_path):
     """The page's lines in one file of a copy of the package make a new distribution; false-alarm rate 2e-6."""
     page = (ROOT / "docs" / "adding_a_distribution.md").read_text()

@@ -26,7 +26,7 @@ def test_a_closure_and_a_lambda_can_be_sent():
     assert run(closure, workers=2)[1] == run()[1]
 
 
-@pytest.mark.parametrize("name", executors())
+@pytest.mark.parametrize("name", first(2, executors()))
 def test_executors_and_pools_give_the_same_bits(name):
     with executors()[name]() as workers:
         assert run(workers=workers)[1] == run()[1]

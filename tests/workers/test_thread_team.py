@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from plain import load
+from quick import first
 from ways import AsPython
 
 import sterna
@@ -48,7 +49,10 @@ def target(function=log_likelihood):
     return sterna.Target(function, reference, gradient=slopes)
 
 
-@pytest.mark.parametrize("explorer", [None, *sorted(set(EXPLORERS) - {"gibbs"})])
+QUICK = [None, "hmc", "slice"]
+
+
+@pytest.mark.parametrize("explorer", first(3, [*QUICK, *sorted(set(EXPLORERS) - {"gibbs", *QUICK[1:]})]))
 def test_any_number_of_threads_gives_the_same_bits(spread, explorer):
     """Two copies of seven chains: one thread each, or two, or six, for every explorer."""
     if explorer in ("hmc", "mala", "automala", "elliptical", "fitted", "independence", "metropolis", "evolution"):
