@@ -117,5 +117,6 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
     os.kill(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert err.strip().splitlines()[-1].endswith("`sterna resume 'the run'` goes on with the run")
+    last = f"`sterna resume '{tmp_path / 'the run'}'` goes on with the run"
+    assert err.strip().splitlines()[-1].endswith(last)
     assert sterna.load(tmp_path / "the run").ended_by == "interrupt"

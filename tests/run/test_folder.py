@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from sterna.run.folder import RunFolder
 from sterna.run.options import Options
 from sterna.run.running import begin_run, continue_run
 from sterna.storage import growing
+from sterna.storage.tensors import read_tensors, write_tensors
 
 OPTIONS = {"n_chains": 4, "n_rounds": 6, "n_copies": 2, "explorer": "slice", "seed": 3, "progress": False}
 
@@ -532,3 +534,126 @@ def test_pauses_of_others_still_pause(tmp_path):
     place = RunFolder(tmp_path, {})
     state = begin_run(target(), Options(n_chains=3, n_rounds=4), explorer="slice", folder=place, pause=pause_after(2))
     assert not state.ended_by
+
+
+# -- what users do ----------------------------------------------------------------------------------------------------
+
+
+def test_files_of_the_user_are_never_touched(tmp_path, monkeypatch):
+    """Not in a folder that is refused, and not beside a run in its own."""
+    for path in ("scans/patient/session/mri.dat", "rounds/mine.safetensors", "download.part", "notes.txt"):
+        (tmp_path / "own" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "own" / path).write_text("precious")
+    with pytest.raises(sterna.StorageError, match="is not empty: give the name of a new folder"):
+        sample(tmp_path / "own", resume=True)
+    stopped_run(tmp_path / "run", 60, monkeypatch)
+    for path in ("scans/patient/session/mri.dat", "rounds/mine.safetensors", "notes.txt", "mine/download.part"):
+        (tmp_path / "run" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "run" / path).write_text("precious")
+    resume(tmp_path / "run")
+    for root in ("own", "run"):
+        kept = [path for path in (tmp_path / root).rglob("*") if path.is_file() and path.read_bytes() == b"precious"]
+        assert len(kept) == 4
+
+
+def test_a_link_is_not_followed(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere" / "sampling-after-1-rounds" / "main"
+    elsewhere.mkdir(parents=True)
+    stopped_run(tmp_path / "run", 10, monkeypatch)
+    (tmp_path / "run" / "scans" / "round-01-of-1").mkdir(parents=True)
+    (tmp_path / "run" / "scans" / "round-01-of-1" / "main").symlink_to(elsewhere)
+    resume(tmp_path / "run")
+    assert elsewhere.is_dir()
+
+
+def test_a_killed_save_leaves_the_old_result(tmp_path, monkeypatch):
+    first, second = (sterna.sample(target(), **OPTIONS | {"seed": seed}) for seed in (1, 2))
+    first.save(tmp_path / "saved")
+    at, crashed = 0, True
+    while crashed:
+        with faulty_disk(at=at, error=Crash()) as disk, suppress(Crash):
+            second.save(tmp_path / "saved")
+        at, crashed = at + 1, disk.crashed
+        assert fingerprint(sterna.load(tmp_path / "saved")) in (fingerprint(first), fingerprint(second))
+    assert at > 10
+    assert fingerprint(sterna.load(tmp_path / "saved")) == fingerprint(second)
+    assert len(list((tmp_path / "saved").glob("samples-*"))) == 1
+
+
+def test_goals_that_are_given_again_count(tmp_path):
+    sample(tmp_path / "run", n_scans=60, until={"ess": 5})
+    with pytest.raises(sterna.OptionError, match="has no variable of this name; it has x"):
+        resume(tmp_path / "run", until={"ess": {"typo": 400}})
+    assert sample(tmp_path / "run", n_scans=60, until={"ess": 300}, resume=True).settings.n_scans > 60
+
+
+def test_options_are_the_same_however_they_are_given(tmp_path):
+    first = sample(tmp_path / "run")
+    again = sample(tmp_path / "run", resume=True, n_rounds=6.0, seed=np.int64(3), n_chains=np.float64(4))
+    assert fingerprint(again) == fingerprint(first)
+
+
+def test_more_rounds_after_a_goal_in_seconds(tmp_path):
+    sample(tmp_path / "run", n_scans=20, until={"seconds": 0.2})
+    assert resume(tmp_path / "run", more_rounds=1).is_sampled
+
+
+def test_what_a_function_counts_is_a_note(tmp_path, monkeypatch):
+    calls = {"n": 0}
+
+    class Counts:
+        def __init__(self):
+            self.cache = []
+
+        def __call__(self, x, y):
+            calls["n"] += 1
+            self.cache = [x]
+            return -x * x
+
+    function, build = Counts(), target
+    monkeypatch.setitem(globals(), "target", lambda: build(function=function))
+    stopped_run(tmp_path / "run", 20, monkeypatch)
+    result = sterna.resume(tmp_path / "run", build(function=function), progress=False)
+    assert any("what is remembered by log_likelihood" in note for note in result.notes)
+
+
+def test_folders_are_where_they_were_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+
+    class Moves:
+        def __call__(self, x, y):
+            os.chdir(tmp_path / "other")
+            return -x * x
+
+    sterna.sample(target(function=Moves()), **OPTIONS | {"folder": "run", "n_copies": 1})
+    assert (tmp_path / "run" / "result.json").exists()
+    assert list((tmp_path / "other").iterdir()) == []
+    with pytest.raises(sterna.OptionError, match="3 is no path"):
+        sample(3)
+
+
+@pytest.mark.parametrize("field", ["chain_of", "replica_of"])
+def test_a_checkpoint_with_impossible_numbers_is_refused(tmp_path, monkeypatch, field):
+    """Compiled code would read beyond its arrays."""
+    newest = two_checkpoints(tmp_path / "run", monkeypatch)
+    document, arrays = read_tensors(newest)
+    arrays[f"state.copies.1.{field}"][0] = 10**9
+    write_tensors(newest, document, arrays)
+    with pytest.raises(sterna.StorageError, match="its arrays do not fit together"):
+        resume(tmp_path / "run")
+
+
+def test_labels_that_are_dates_are_kept_as_texts(tmp_path):
+    pymc = pytest.importorskip("pymc")
+    import datetime
+
+    with pymc.Model(coords={"day": [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]}) as model:
+        mu = pymc.Normal("mu", 0, 5, dims="day")
+        pymc.Normal("y", mu, 1, observed=[1.0, 2.0])
+    options = {"n_chains": 4, "n_rounds": 4, "explorer": "slice", "progress": False}
+    result = sterna.sample(model, folder=tmp_path / "run", **options)
+    assert list(sterna.load(tmp_path / "run").posterior["day"].values) == ["2020-01-01", "2020-01-02"]
+    # the same model again, compiled again
+    again = sterna.sample(model, folder=tmp_path / "run", resume=True, **options)
+    assert fingerprint(again) == fingerprint(result)
