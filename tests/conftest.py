@@ -6,11 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # helper modules in tests/tools (plain.py, exact.py) are imported by name
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
 
 from measured import REQUEST, spare_compiler, withhold_request
+
+# The same examples in every run, so that a suite that passed passes again; HYPOTHESIS_PROFILE=default tries new ones.
+settings.register_profile(
+    "sterna", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sterna"))
 
 IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 COVERAGE = withhold_request() if IS_WORKER else None

@@ -23,7 +23,7 @@ from sterna.tuning.journeys import effective_number, journey_numbers, journeys_o
 from sterna.tuning.schedule import uniform_schedule, update_schedule
 from sterna.tuning.share import Share
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 
 REJECTIONS = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
 FINITE = st.floats(-1e6, 1e6)

@@ -55,7 +55,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(VALUES)
 def test_any_value_comes_back(value):
     # NaN is not equal to itself

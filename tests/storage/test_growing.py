@@ -28,7 +28,7 @@ def saved(folder, array, rows, where="a/b"):
     return folder.take({"x": array, "other": np.ones(1)}, {"x": place})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.integers(0, 3))
 def test_rows_come_back_whatever_the_steps(tmp_path_factory, steps, width):
     root = tmp_path_factory.mktemp("grow")

@@ -34,7 +34,7 @@ def test_what_was_written_is_read(tmp_path):
         assert arrays[name].flags.writeable
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     arrays_of.arrays(
         st.sampled_from([np.dtype(name) for name in TYPES.values()]),

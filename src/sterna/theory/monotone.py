@@ -69,9 +69,11 @@ def monotone_cubic(x: FloatArray, y: FloatArray) -> MonotoneCubic:
     flat = secants == 0
     slopes[:-1][flat] = 0.0
     slopes[1:][flat] = 0.0
-    for k in np.flatnonzero(~flat):
-        size = np.hypot(slopes[k], slopes[k + 1]) / secants[k]
-        if size > 3:
-            slopes[k] *= 3 / size
-            slopes[k + 1] *= 3 / size
+    # beside a piece that is flat but for the smallest numbers the size overflows, and slopes become 0
+    with np.errstate(over="ignore"):
+        for k in np.flatnonzero(~flat):
+            size = np.hypot(slopes[k], slopes[k + 1]) / secants[k]
+            if size > 3:
+                slopes[k] *= 3 / size
+                slopes[k + 1] *= 3 / size
     return MonotoneCubic(x, y, slopes)
