@@ -101,6 +101,15 @@ def test_mistakes(command, tmp_path):
     assert "not both" in err
 
 
+@pytest.fixture
+def ctrl_c_has_its_effect():
+    """Tests that run in the background ignore Ctrl-C, and so would the processes that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_has_its_effect")
 def test_ctrl_c_says_how_to_go_on(tmp_path):
     arguments = ["run", "normal", "--rounds", "22", "--chains", "5", "--explorer", "slice", "--out", "the run"]
     process = subprocess.Popen(
@@ -109,7 +118,6 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     for line in process.stderr:
         if "round 9" in line:

@@ -50,7 +50,7 @@ def test_a_saved_result_has_no_problem(right_run, tmp_path):
     assert "by the means of the rejections" in report["swaps"].text
     # nothing was written
     assert sorted(path.name for path in (tmp_path / "saved").iterdir()) == [
-        "result.json", "result.safetensors", "samples"
+        "result.json", "result.safetensors", "samples-0"
     ]  # fmt: skip
 
 
