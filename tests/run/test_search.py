@@ -183,3 +183,30 @@ def test_a_solver_that_is_slow_far_out_does_not_hold_the_run_up():
     assert time.perf_counter() - began < 15
     assert search.SLOW_TAILS in result.search.skipped
     assert np.abs(result.states).max() < 50
+
+
+@pytest.mark.parametrize("constant", [-3.0, 0.0, 3.0])
+def test_a_constant_of_the_references_density_is_no_missed_mass(constant):
+    """It cancels from the evidence, but not from the masses around optima."""
+
+    def draw(rng):
+        return rng.standard_normal(2)
+
+    def log_density(x):
+        return constant - 0.5 * np.sum(x * x) - np.log(2 * np.pi)
+
+    reference = sterna.Reference(draw, log_density, {"x": sterna.Real(shape=2)})
+    target = sterna.Target(lambda x: -2.0 * np.sum((x - 1.0) ** 2), reference)
+    result = sterna.sample(target, n_rounds=8, explorer="slice", progress=False)
+    assert result.search.masses > 0
+    assert result.warnings == []
+    # the path from the prior, whose evidence is that of the normalised density, within 4 standard errors: 6e-5
+    exact = -np.log(5.0) - 2.0 * 2.0 / 5.0
+    assert abs(result.log_evidence.value - exact) < 4 * result.log_evidence.error
+
+
+def test_without_the_constant_it_would_be(monkeypatch):
+    """A planted fault: masses are compared with the evidence itself."""
+    monkeypatch.setattr("sterna.run.search.as_integrated", lambda runtime, seed, log_evidence: log_evidence)
+    with pytest.raises(AssertionError):
+        test_a_constant_of_the_references_density_is_no_missed_mass(3.0)

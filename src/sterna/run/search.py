@@ -1,5 +1,6 @@
 """The search for missed mass in a run: after tuning from the reference and all chains, at the end from the draws."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from sterna.search.missed_mass import Draws, discrepancies
 from sterna.search.search import Search, cost_of_climb, search
 from sterna.search.starts import along_the_diagonal, in_turn, with_other_integers
 from sterna.search.tails import light_tails
+from sterna.target.checks.normalised import DRAWS, integral_of_reference
 from sterna.tuning.estimate import Estimate
 from sterna.tuning.journeys import effective_number, journeys_of_draws, sizes_of
 from sterna.tuning.lineages import ancestors_of
@@ -108,7 +110,8 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
         # what was spent before the mixture was fitted does not count
         budget = budget_of(runtime, state, SHARE_WITH_MIXTURE)
     every = -(-len(draws) // MAX_DRAWS)
-    known = Draws(landscape.points_of(draws[::every]), n_journeys(state), log_evidence)
+    evidence = as_integrated(runtime, state.settings.seed, log_evidence)
+    known = Draws(landscape.points_of(draws[::every]), n_journeys(state), evidence)
     check = Check(climbs=state.search.climbs, optima=len(state.search.optima), found=state.search)
     try:
         for_one = cost_of_mass(int(landscape.free.sum()))
@@ -133,6 +136,23 @@ def check_at_end(runtime: Runtime, state: RunState, log_evidence: Estimate) -> C
         evaluations=state.search.evaluations + landscape.evaluations,
         gradients=state.search.gradients + landscape.gradients,
     )
+
+
+def as_integrated(runtime: Runtime, seed: int, log_evidence: Estimate) -> Estimate:
+    """Return the logarithm of the integral of reference times likelihood, with which masses are compared.
+
+    It is the evidence, unless the density of a user's reference leaves out a constant, which cancels from the evidence
+    but not from masses. If bounds of that constant exclude 1, they are taken for an interval of 4.9 standard errors,
+    which a normal variable leaves as rarely.
+    """
+    target, program = runtime.target, runtime.target.program
+    if not target.unnormalized or (program.value_type != REAL).any() or program.circles.any():
+        return log_evidence
+    found = integral_of_reference(target, runtime.draw_reference(seed, DRAWS), np.random.default_rng([seed, 2]))
+    if found is None or not found.value > 0 or found.low <= 1.0 <= found.high:
+        return log_evidence
+    error = math.log(found.high / found.low) / (2 * 4.9)
+    return log_evidence + Estimate(math.log(found.value), error)
 
 
 def _open_ends(landscape: TargetLandscape, runtime: Runtime) -> BoolArray:
