@@ -35,3 +35,22 @@ def test_rows_are_shared_among_threads_only_if_they_always_take_long(monkeypatch
     assert values - values[0] == pytest.approx(1.5 - 1.5 * points[:, 0] ** 2)
     assert len(team) == shared
     assert found.evaluations == 100
+
+
+def test_where_log_densities_cancel_the_density_is_zero():
+    """The likelihood is a ratio to the reference, so far out the sum is rounding error, on which a climb would go on."""
+
+    def ratio(x):
+        return -0.5 * (x - 1.0) ** 2 * 1e-40 + 0.5 * (x / 30.0) ** 2
+
+    target = sterna.Target(ratio, {"x": sterna.Normal(0, 30)}).prepare()
+    runtime = SimpleNamespace(target=target, evaluates_elsewhere=False, streams=[new_stream()])
+    found = landscape.TargetLandscape(runtime, 5)
+    # so far out that rounding errors of 1e27 and more are left of two terms of 1e43
+    far = 1e23 * (1.0 + np.arange(20) / 7.0)[:, None]
+    assert (found.values(far) == -np.inf).all()
+    # planted fault: the sum itself
+    assert np.ptp([ratio(u) - 0.5 * (u / 30.0) ** 2 for u in far[:, 0]]) > 1e20
+    # nearer points have the density that they have
+    near = np.array([[-1e5], [0.0], [1e7]])
+    assert np.ptp(found.values(near)) < 1.0

@@ -85,3 +85,20 @@ def test_only_replicas_that_stay_where_the_mixture_lacks_something_count():
     found = at(points, log_mixture(points) + np.where(points > 5.0, 10.0, 0.0)).of_those_that_stay(MIXTURE, 3)
     np.testing.assert_array_equal(found.states, np.full((scans, 1), 10.0))
     np.testing.assert_array_equal(found.log_priors, np.full(scans, LOG_PRIOR))
+
+
+def test_places_beyond_all_draws_are_left_out():
+    rng = np.random.default_rng(7)
+    references, draws = rng.uniform(-20, 20, (500, 1)), rng.normal(300.0, 1.0, (500, 1))
+    box = places.box_of(references, draws)
+    # the span of the reference once more, and the target although it is outside of that
+    kept = at([-1e87, -70.0, -50.0, 0.0, 300.0, 304.0, 320.0, math.nan, math.inf], np.zeros(9)).inside(box)
+    assert kept.points[:, 0].tolist() == [-50.0, 0.0, 300.0, 304.0]
+    # a few draws that have run away do not widen it
+    draws[:50] = 1e87
+    assert places.box_of(references, draws)[1, 0] < 400.0
+
+
+def test_without_places_the_mixture_stays():
+    none = at([1e87], [0.0]).inside(np.array([[-1.0], [1.0]]))
+    assert none.covered(MIXTURE) is MIXTURE

@@ -21,7 +21,7 @@ from sterna.engine.round import Copy
 from sterna.engine.stop import CEILING, poll
 from sterna.engine.unconstrained import from_line, line_slope, log_jacobian, to_line
 from sterna.ground.compilation import compiled, inlined, row
-from sterna.ground.values import REAL
+from sterna.ground.values import MIN_LOG_REFERENCE, REAL
 from sterna.types import FloatArray, FloatPointer, IntArray, WordArray
 
 
@@ -86,8 +86,9 @@ def log_density_on_line(program: Program, x: FloatPointer, total: float, log_den
     if program.log_reference != 0:
         reference = joint_log_reference(program, x, log_densities)
         total += reference if program.is_ratio == 0 else log_densities[LOG_PRIOR]
-    # a likelihood need not be defined where the reference has no density
-    if not total > -math.inf:
+    # a likelihood need not be defined where the reference has no density, and may cancel with it to rounding errors, on
+    # which a search would climb
+    if not total > MIN_LOG_REFERENCE:
         return -math.inf
     log_densities[EVALUATIONS] += 1.0
     value = likelihood_value(program.log_likelihood, x, program.dimension, program.data)

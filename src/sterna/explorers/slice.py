@@ -30,16 +30,11 @@ from sterna.explorers.shared.slice_widths import (
 from sterna.ground.compilation import compiled, inlined, int_pointer
 from sterna.ground.rows import field_pointer, new_row, size_of
 from sterna.ground.streams import Stream, exponential, uniform
-from sterna.ground.values import BINARY, INTEGER
+from sterna.ground.values import BINARY, INTEGER, MIN_LOG_REFERENCE
 from sterna.types import FloatArray, FloatPointer, IntArray, IntPointer
 
 # A shrinkage divides the interval by e on average, so that this many lead from the longest interval to the shortest.
 MAX_SHRINKS = 2000
-
-# Where the log-density of the reference is lower, it is the target's density only up to factors exp(0.002) and worse:
-# if the likelihood is a ratio of densities, it is as large, and their sum is rounding error. Such states would be kept
-# for their errors, so their density counts as zero. No reference draws them: a normal one is 4e6 deviations away.
-MIN_LOG_REFERENCE = -1e13
 
 # Types of line along which a slice runs, each compiled separately: integers, real numbers, and real numbers whose
 # reference is an independent normal distribution. The last is the most common and needs neither bounds nor branches.

@@ -23,7 +23,7 @@ from sterna.run.path_choice import evaluations_per_exploration, load_of
 from sterna.run.runtime import Runtime
 from sterna.run.state import RunState
 from sterna.search.mixture import Mixture
-from sterna.search.places import MAX_PLACES, Places
+from sterna.search.places import MAX_PLACES, Places, box_of
 from sterna.types import FloatArray, IntArray
 from sterna.workers.point_errors import Place
 
@@ -40,6 +40,9 @@ SCANS_BEYOND, SCANS_AT_TARGET, EVERY = 80, 16, 2
 
 # So many walks in a row that add no component end it: fewer if no walk has added any, as usual.
 PATIENCE, FIRST_PATIENCE = 24, 8
+
+# Draws of the reference that show how far it reaches.
+REFERENCES = 1000
 
 # No walk may have the random numbers of another.
 SCANS_APART = 1 << 10
@@ -64,13 +67,16 @@ def widened(
     with suppress(Exception):
         # half of the places are for those that walks find
         known = _places(landscape, state, draws[:: -(-2 * len(draws) // MAX_PLACES)])
+        references = landscape.points_of(runtime.draw_reference(state.settings.seed, REFERENCES))
+        box = box_of(references, known.points)
+        known = known.inside(box)
         mixture = known.covered(mixture)
         while in_vain < patience and budget - landscape.spent - _cost(runtime, spent) > 0.5 * cost:
             rng = np.random.default_rng([state.settings.seed, state.round_number, 3, walks])
             starts = known.starts(mixture, state.tuned.n_chains, rng)
             visited, counts = walked(along(runtime, mixture), state, starts, walks)
             spent, walks = spent + counts, walks + 1
-            found = _places(landscape, state, visited).of_those_that_stay(mixture, len(starts))
+            found = _places(landscape, state, visited).of_those_that_stay(mixture, len(starts)).inside(box)
             wider = found.covered(mixture)
             in_vain, patience = (in_vain + 1, patience) if wider is mixture else (0, PATIENCE)
             mixture, known = wider, known.and_others(found)

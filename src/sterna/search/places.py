@@ -18,6 +18,21 @@ MAX_NATS = 10.0
 LAST, LEAST, LESS_NATS = 6, 2, 2.5
 
 
+def box_of(references: FloatArray, draws: FloatArray) -> FloatArray:
+    """Return bounds, (2, dimension), beyond which nothing is looked for, from draws of the reference and the target.
+
+    Where the prior falls off faster than the square of the target, target^2 / mixture grows without end, and replicas
+    run to where log-densities are so large that they cancel to rounding errors, from which none returns. What lies
+    further out than draws of the reference by their whole span, and than the middle half of the target's draws by four
+    times its width, is such a place.
+    """
+    lowest, highest = references.min(axis=0), references.max(axis=0)
+    first, third = np.quantile(draws, [0.25, 0.75], axis=0)
+    low = np.minimum(lowest - (highest - lowest), first - 4 * (third - first))
+    high = np.maximum(highest + (highest - lowest), third + 4 * (third - first))
+    return np.stack([low, high])
+
+
 @dataclass(frozen=True)
 class Places:
     """States, their points on the line, and log-densities there."""
@@ -47,8 +62,15 @@ class Places:
         kept = np.resize(stayed, len(nats))
         return Places(*(values[kept] for values in vars(self).values()))
 
+    def inside(self, box: FloatArray) -> "Places":
+        """Return the places inside of a box, (2, dimension), and not beyond all numbers."""
+        kept = ((box[0] <= self.points) & (self.points <= box[1])).all(axis=1)
+        return Places(*(values[kept] for values in vars(self).values()))
+
     def covered(self, mixture: Mixture) -> Mixture:
         """Return the mixture with components for those of these places that it lacks."""
+        if not len(self.points):
+            return mixture
         try:
             return with_places(mixture, self.points, self.log_targets, self.log_priors)
         except np.linalg.LinAlgError:
